@@ -1,6 +1,6 @@
-import{A,Ago,AppContext,Burrows,Copy,Country,Empty,F,Icon,Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Panel,ProblemBox,Prose,Q,Router,SYSTEMS,
-Status,Store,T,Tags,ToastArea,Toasts,Waiting,address,ago,bytes,checkSentence,count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,
-problemWords,proxyName,sentence,span,stageWords,useApp,useNow,useStore,w}from"./part-2D7DADS4.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
+import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Panel,ProblemBox,
+ProblemDialog,Prose,Q,Router,SYSTEMS,Status,Store,T,Tags,ToastArea,Toasts,Waiting,address,ago,bytes,checkSentence,count,countryName,d,endWords,faultWords,href,html,
+lasting,moment,number,problemTitle,problemWords,proxyName,sentence,span,stageWords,useApp,useNow,useStore,w}from"./part-K6MB4GSM.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
 this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
 body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
 Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
@@ -19,34 +19,7 @@ Tag")}}async open(method,address2,{headers,...rest}={}){let response;try{respons
 ok)return response;let body=parse(await response.text().catch(()=>""))||{},problem=new Problem(response.status,body,response.headers.get("X-Request-Id")||"");throw problem.
 status===401&&this.#refused(problem),problem}};function search(query){let params=new URLSearchParams;for(let[name,value]of Object.entries(query||{}))for(let one2 of Array.
 isArray(value)?value:[value])one2!=null&&one2!==""&&params.append(name,one2);let text=params.toString();return text&&`?${text}`}function parse(text){try{return JSON.
-parse(text)}catch{return null}}function Dialog({title,lead,sheet,about,close,children}){let app=useApp(),box=T(null),titleId=P();return F(()=>{let dialog=box.current;return dialog.showModal(),
-()=>{dialog.close(),about?requestAnimationFrame(()=>app.focusPage(about)):app.keepFocus()}},[]),html`<dialog ref=${box} class=${sheet?"dialog sheet":"dialog"} closedby=${sheet?
-"closerequest":"any"}
-    aria-labelledby=${titleId} onCancel=${event=>{event.preventDefault(),close()}} onClose=${close}>
-    <div class="dialog-body">
-      <header class="dialog-head">
-        <div>
-          <h2 id=${titleId}>${title}</h2>
-          ${lead&&html`<p class="lead">${lead}</p>`}
-        </div>
-        <button type="button" class="icon-button" aria-label="Close" onClick=${close}><${Icon} name="close" /></button>
-      </header>
-      ${children}
-    </div>
-  </dialog>`}function ConfirmDialog({title,children,verb,work,tone="danger",cancel="Cancel",close}){let[busy,setBusy]=d(!1),[problem,setProblem]=d(null),app=useApp(),
-confirm=async()=>{setBusy(!0),setProblem(null);try{await work(),close(),app.keepFocus()}catch(error){setProblem(error),setBusy(!1)}};return html`<${Dialog} title=${title} close=${close}>
-    <div class="dialog-content">${children}<${ProblemBox} problem=${problem} /></div>
-    <footer class="dialog-foot">
-      <button type="button" class="button" autofocus onClick=${close}>${cancel}</button>
-      <button type="button" class=${`button ${tone}`} disabled=${busy} onClick=${confirm}>${busy?"One moment…":verb}</button>
-    </footer>
-  <//>`}function ProblemDialog({problem,subject,action,close}){return html`<${Dialog} title=${subject} close=${close}>
-    <div class="dialog-content"><${ProblemBox} problem=${problem} /></div>
-    <footer class="dialog-foot">
-      <button type="button" class="button" autofocus onClick=${close}>Close</button>
-      ${action&&html`<button type="button" class="button primary" onClick=${()=>{close(),action.run()}}>${action.label}</button>`}
-    </footer>
-  <//>`}var TIMINGS=[["resolveMs","Name"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,
+parse(text)}catch{return null}}var TIMINGS=[["resolveMs","Name"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -983,7 +956,7 @@ return html`<aside class=${narrow?"side is-narrow":"side"}>
         <a href=${href("settings")} title=${narrow?"Settings":void 0} aria-current=${route.name==="settings"?"page":void 0}><${Icon} name="settings" /><span>Settings</span></a>
         <a href="docs" title=${narrow?"API":void 0}><${Icon} name="docs" /><span>API</span></a>
         <button type="button" title=${narrow?"Log out":void 0} onClick=${()=>app.leave()}><${Icon} name="leave" /><span>Log out</span></button>
-        <button type="button" aria-expanded=${!narrow} title=${narrow?"Widen the sidebar":void 0} onClick=${fold}><${Icon} name=${narrow?"expand":"collapse"} /><span>Collapse</span></button>
+        <button type="button" aria-expanded=${!narrow} title=${narrow?"Widen the sidebar":void 0} onClick=${fold}><${Icon} name=${narrow?"widen":"collapse"} /><span>Collapse</span></button>
       </nav>
       <${Version} />
     </div>
@@ -1066,7 +1039,7 @@ now.retry(now.failed)};return html`<${Dialog} title=${count(failed,"failed","fai
       ${failed>SHOWN2&&html`<p class="hint">And ${number(failed-SHOWN2)} more.</p>`}</div>
     <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
       <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
-  <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-MBRYBHJA.js").
+  <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-TLKPEFOH.js").
 then(({LivePage})=>LivePage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;router=new Router("profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(
 Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comfortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(
 null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>leave("The server no longer takes this key. It may have bee\

@@ -108,9 +108,11 @@ v3a6 6 0 0 1-12 0zM12 17v4",copy:"M9 9h11v11H9zM5 15H4V4h11v1",check:"M5 12.5l4.
 10h.01M18 10h.01M8 14.5h8",eye:"M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12zM12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",filter:"M4 6h16\
 M7 12h10M10 18h4",columns:"M4 5h16v14H4zM10 5v14M15 5v14",up:"M12 19V5M6 11l6-6 6 6",down:"M12 5v14M6 13l6 6 6-6",unsorted:"M8 10l4-4 4 4M8 14l4 4 4-4",tag:"M4 \
 4h8l8 8-8 8-8-8zM8.5 8.5h.01",settings:"M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.2 2.2M16.2 16.2l2.2 2.2M18.4 5.6l-2.2 2.2M7.8\
- 16.2l-2.2 2.2",activity:"M4 5h16M4 12h16M4 19h10",collapse:"M14 6l-6 6 6 6",expand:"M10 6l6 6-6 6",bookmark:"M7 4h10v16l-5-4-5 4z",key:"M8 8a4 4 0 1 0 0 8 4 4 \
-0 0 0 0-8zM12 12h9M18 12v4M21 12v3",exit:"M4 12h14M13 7l5 5-5 5M21 4v16"};function Icon({name}){return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`}
-function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+ 16.2l-2.2 2.2",activity:"M4 5h16M4 12h16M4 19h10",collapse:"M14 6l-6 6 6 6",widen:"M10 6l6 6-6 6",bookmark:"M7 4h10v16l-5-4-5 4z",key:"M8 8a4 4 0 1 0 0 8 4 4 0\
+ 0 0 0-8zM12 12h9M18 12v4M21 12v3",camera:"M4 8h3l2-3h6l2 3h3v11H4zM12 10a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z",page:"M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",paste:"\
+M8 5H5v15h14V5h-3M8 3.5h8V7H8zM9 12h6M9 15.5h6",expand:"M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",shrink:"M9 4v5H4M20 9h-5V4M15 20v-5h5M4 15h5v5",fingers:"M8 13V6\
+a2 2 0 0 1 4 0v6M12 11V4.5a2 2 0 0 1 4 0V13M8 13l-2-2a1.8 1.8 0 0 0-2.5 2.6L8 20h8c2-1.5 3-3.5 3-6v-2a1.5 1.5 0 0 0-3 0",exit:"M4 12h14M13 7l5 5-5 5M21 4v16"};function Icon({
+name}){return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`}function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
     <rect class="logo-ground" width="32" height="32" rx="9" />
     <path class="logo-mark" d="M6 24a10 10 0 0 1 20 0h-4.2a5.8 5.8 0 0 0-11.6 0z" />
     <circle class="logo-mark" cx="16" cy="23.6" r="2.4" />

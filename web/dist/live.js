@@ -109,9 +109,11 @@ v3a6 6 0 0 1-12 0zM12 17v4",copy:"M9 9h11v11H9zM5 15H4V4h11v1",check:"M5 12.5l4.
 10h.01M18 10h.01M8 14.5h8",eye:"M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12zM12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",filter:"M4 6h16\
 M7 12h10M10 18h4",columns:"M4 5h16v14H4zM10 5v14M15 5v14",up:"M12 19V5M6 11l6-6 6 6",down:"M12 5v14M6 13l6 6 6-6",unsorted:"M8 10l4-4 4 4M8 14l4 4 4-4",tag:"M4 \
 4h8l8 8-8 8-8-8zM8.5 8.5h.01",settings:"M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.2 2.2M16.2 16.2l2.2 2.2M18.4 5.6l-2.2 2.2M7.8\
- 16.2l-2.2 2.2",activity:"M4 5h16M4 12h16M4 19h10",collapse:"M14 6l-6 6 6 6",expand:"M10 6l6 6-6 6",bookmark:"M7 4h10v16l-5-4-5 4z",key:"M8 8a4 4 0 1 0 0 8 4 4 \
-0 0 0 0-8zM12 12h9M18 12v4M21 12v3",exit:"M4 12h14M13 7l5 5-5 5M21 4v16"};function Icon({name}){return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`}
-function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+ 16.2l-2.2 2.2",activity:"M4 5h16M4 12h16M4 19h10",collapse:"M14 6l-6 6 6 6",widen:"M10 6l6 6-6 6",bookmark:"M7 4h10v16l-5-4-5 4z",key:"M8 8a4 4 0 1 0 0 8 4 4 0\
+ 0 0 0-8zM12 12h9M18 12v4M21 12v3",camera:"M4 8h3l2-3h6l2 3h3v11H4zM12 10a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z",page:"M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",paste:"\
+M8 5H5v15h14V5h-3M8 3.5h8V7H8zM9 12h6M9 15.5h6",expand:"M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",shrink:"M9 4v5H4M20 9h-5V4M15 20v-5h5M4 15h5v5",fingers:"M8 13V6\
+a2 2 0 0 1 4 0v6M12 11V4.5a2 2 0 0 1 4 0V13M8 13l-2-2a1.8 1.8 0 0 0-2.5 2.6L8 20h8c2-1.5 3-3.5 3-6v-2a1.5 1.5 0 0 0-3 0",exit:"M4 12h14M13 7l5 5-5 5M21 4v16"};function Icon({
+name}){return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`}function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
     <rect class="logo-ground" width="32" height="32" rx="9" />
     <path class="logo-mark" d="M6 24a10 10 0 0 1 20 0h-4.2a5.8 5.8 0 0 0-11.6 0z" />
     <circle class="logo-mark" cx="16" cy="23.6" r="2.4" />
@@ -132,12 +134,12 @@ keys();performance.now()-this.#sent.get(oldest)>MAX_LATENCY_MS&&this.#sent.delet
 this.#sent.get(input);for(let n3 of this.#sent.keys())n3<=input&&this.#sent.delete(n3);took<=MAX_LATENCY_MS&&(this.#samples=[...this.#samples.slice(1-SAMPLES),took],
 this.#samples.length===1&&this.#show())}#show(){let now=performance.now();this.#drawn=this.#drawn.filter(at=>now-at<SECOND_MS);let sorted=[...this.#samples].sort(
 (a3,b)=>a3-b),latency=sorted.length?sorted[sorted.length>>1]:null,{latency:before,rate}=this.shown.value;(latency!==before||rate!==this.#drawn.length)&&this.shown.
-set({latency,rate:this.#drawn.length})}};var FIRST_WAIT_MS=1e3,LONGEST_WAIT_MS=15e3,PING_MS=5e3,MAX_UNANSWERED=2,CHUNK=1<<20,KEPT_DOWNLOADS=100,MAX_BUFFERED=4<<20,ENDED=[1e3,1008],CapabilityAccess=class{constructor(capability,readonly){
+set({latency,rate:this.#drawn.length})}};var FIRST_WAIT_MS=1e3,LONGEST_WAIT_MS=15e3,PING_MS=5e3,MAX_UNANSWERED=2,CHUNK=1<<20,KEPT_DOWNLOADS=100,TEXT_CHUNK=16384,MAX_BUFFERED=4<<20,ENDED=[1e3,1008],CapabilityAccess=class{constructor(capability,readonly){
 this.path=`live/${encodeURIComponent(capability)}`,this.query=readonly?"?readonly=1":""}async protocols(){return[]}async probe(){let response=await fetch(this.path,
 {cache:"no-store",credentials:"omit",redirect:"error"}),body=await response.json().catch(()=>null);return{status:response.status,words:body?.detail||""}}download(id){
 return{href:`${this.path}/downloads/${encodeURIComponent(id)}`}}};var LiveLink=class{phase=new Store({name:"connecting"});hello=new Store(null);tabs=new Store({active:"",tabs:[]});page=new Store(null);control=new Store({holder:null,
 you:!1,viewers:[],asking:[]});script=new Store({active:!1});cursor=new Store("default");dialog=new Store(null);chooser=new Store(null);uploads=new Store(new Map);options=new Store(
-null);downloads=new Store(new Map);copied=new Store(null);error=new Store(null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;constructor(access){
+null);downloads=new Store(new Map);copied=new Store(null);window=new Store({resized:!1});error=new Store(null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;#askedToCopy=!1;constructor(access){
 this.access=access}begin(){let soon=()=>document.visibilityState==="visible"&&this.#reconnectSoon();return addEventListener("online",soon),document.addEventListener(
 "visibilitychange",soon),this.#ping=setInterval(()=>this.#sendPing(),PING_MS),this.meter.begin(),this.connect(),()=>{this.#ended=!0,removeEventListener("online",
 soon),document.removeEventListener("visibilitychange",soon),clearInterval(this.#ping),clearTimeout(this.#timer),this.meter.end(),this.#disconnect()}}async connect(){
@@ -152,38 +154,37 @@ return this.#lost(this.#bye||reason);let{status,words}=await this.access.probe()
 this.#disconnect(),!this.#ended&&(this.phase.set({name:"lost",words,at:Date.now()+this.#wait}),this.#timer=setTimeout(()=>this.connect(),this.#wait),this.#wait=
 Math.min(this.#wait*2,LONGEST_WAIT_MS))}#reconnectSoon(){this.#pendingAck?.socket===this.#socket&&this.#ack(this.#pendingAck.socket,this.#pendingAck.seq),this.#pendingAck=
 null,this.#timer&&this.connect()}#disconnect(){let socket=this.#socket;this.#socket=null,socket instanceof WebSocket&&socket.close();for(let asked of[this.dialog,
-this.chooser,this.options])asked.set(null);this.script.set({active:!1}),this.control.set({holder:null,you:!1,viewers:[],asking:[]}),this.roundTrip.set(null)}#receive(text){
-let message;try{message=JSON.parse(text)}catch{return}let{type,...body}=message||{};Object.hasOwn(HANDLERS,type)&&HANDLERS[type](this,body)}onHello(hello){this.#n=
-0,this.#wait=FIRST_WAIT_MS,this.#bye="",this.meter.reset(),this.hello.set(hello),this.phase.set({name:"live"});let name=readName();name&&this.send({type:"name",
-name})}onBye(reason){this.#bye=reason}async#frame(socket,data){let header;try{let length=new DataView(data).getUint16(0);header=JSON.parse(new TextDecoder().decode(
-new Uint8Array(data,2,length))),await this.draw(header,new Blob([new Uint8Array(data,2+length)])),this.meter.drawn(header.input||0)}catch{if(!header)return}document.
-hidden?this.#pendingAck={socket,seq:header.seq}:this.#ack(socket,header.seq)}#ack(socket,seq){this.#socket===socket&&this.send({type:"ack",seq})}#sendPing(){if(this.
-phase.value.name==="live"){if(this.#unanswered>=MAX_UNANSWERED)return this.#lost("");this.#unanswered++,this.send({type:"ping",t:performance.now()})}}get drives(){
-return this.phase.value.name==="live"&&this.control.value.you&&!this.hello.value?.readonly}send(message){this.#socket?.readyState===WebSocket.OPEN&&this.#socket.
-send(JSON.stringify(message))}input(message){if(!this.drives)return;let n3=++this.#n;this.meter.sent(n3),this.send({...message,n:n3})}name(name){saveName(name),
-this.send({type:"name",name})}async upload(chooser,files){let socket=this.#socket,wanted=()=>this.#socket===socket&&this.chooser.value?.id===chooser&&this.drives;
-for(let[file,content]of files.entries()){let at=0;do{for(;wanted()&&socket.bufferedAmount>MAX_BUFFERED;)await new Promise(go=>{setTimeout(go,20)});let bytes2=await content.
-slice(at,at+CHUNK).arrayBuffer();if(!wanted())return;at+=bytes2.byteLength;let header={chooser,file,files:files.length,name:content.name,size:content.size,last:at>=
-content.size};socket.send(pack(header,bytes2))}while(at<content.size)}}},HANDLERS={__proto__:null,hello:(link,body)=>link.onHello(body),tabs:(link,body)=>link.tabs.
-set(body),page:(link,body)=>link.page.set(body),control:(link,body)=>link.control.set({asking:[],viewers:[],...body}),script:(link,body)=>link.script.set({...body,
-at:performance.now()}),cursor:(link,{cursor})=>link.cursor.set(cursor),dialog:(link,body)=>link.dialog.set(body),dialogClosed:(link,{id})=>clear(link.dialog,id),
-chooser:(link,body)=>{link.uploads.set(new Map),link.chooser.set(body)},chooserClosed:(link,{id})=>clear(link.chooser,id),options:(link,body)=>link.options.set(
-body),optionsClosed:(link,{id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),copied:(link,{text})=>link.
-copied.set({text}),uploaded:(link,{name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),pong:(link,{t:t4})=>typeof t4=="number"&&link.
-roundTrip.set(performance.now()-t4),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};function clear(store,id){store.value?.id===
-id&&store.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<KEPT_DOWNLOADS?null:[...all.values()].find(({
-state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text=new TextEncoder().encode(JSON.stringify(header)),
-whole=new Uint8Array(2+text.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text.length),whole.set(text,2),whole.set(new Uint8Array(bytes2),
-2+text.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){try{localStorage.
-setItem(NAME,name)}catch{}}var AppContext=U(null);function span(ms){return ms<1?"< 1 ms":ms<1e3?`${Math.round(ms)} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(
+this.chooser,this.options])asked.set(null);this.script.set({active:!1}),this.control.set({holder:null,you:!1,viewers:[],asking:[]}),this.window.set({resized:!1}),
+this.roundTrip.set(null)}#receive(text){let message;try{message=JSON.parse(text)}catch{return}let{type,...body}=message||{};Object.hasOwn(HANDLERS,type)&&HANDLERS[type](
+this,body)}onHello(hello){this.#n=0,this.#wait=FIRST_WAIT_MS,this.#bye="",this.meter.reset(),this.hello.set(hello),this.phase.set({name:"live"});let name=readName();
+name&&this.send({type:"name",name})}onBye(reason){this.#bye=reason}onCopied(text){this.copied.set({text,asked:this.#askedToCopy}),this.#askedToCopy=!1}async#frame(socket,data){
+let header;try{let length=new DataView(data).getUint16(0);header=JSON.parse(new TextDecoder().decode(new Uint8Array(data,2,length))),await this.draw(header,new Blob(
+[new Uint8Array(data,2+length)])),this.meter.drawn(header.input||0)}catch{if(!header)return}document.hidden?this.#pendingAck={socket,seq:header.seq}:this.#ack(socket,
+header.seq)}#ack(socket,seq){this.#socket===socket&&this.send({type:"ack",seq})}#sendPing(){if(this.phase.value.name==="live"){if(this.#unanswered>=MAX_UNANSWERED)
+return this.#lost("");this.#unanswered++,this.send({type:"ping",t:performance.now()})}}get drives(){return this.phase.value.name==="live"&&this.control.value.you&&
+!this.hello.value?.readonly}send(message){this.#socket?.readyState===WebSocket.OPEN&&this.#socket.send(JSON.stringify(message))}input(message){if(!this.drives)return;
+let n3=++this.#n;this.meter.sent(n3),this.send({...message,n:n3})}text(text){let letters=[...text];for(let at=0;at<letters.length;at+=TEXT_CHUNK)this.input({type:"\
+text",text:letters.slice(at,at+TEXT_CHUNK).join("")})}copy(){this.#askedToCopy=!0,this.input({type:"copy",cut:!1})}fitWindow({width,height}){this.send({type:"wi\
+ndow",do:"fit",width:Math.round(width),height:Math.round(height)})}restoreWindow(){this.send({type:"window",do:"restore"})}name(name){saveName(name),this.send({
+type:"name",name})}async upload(chooser,files){let socket=this.#socket,wanted=()=>this.#socket===socket&&this.chooser.value?.id===chooser&&this.drives;for(let[file,
+content]of files.entries()){let at=0;do{for(;wanted()&&socket.bufferedAmount>MAX_BUFFERED;)await new Promise(go=>{setTimeout(go,20)});let bytes2=await content.slice(
+at,at+CHUNK).arrayBuffer();if(!wanted())return;at+=bytes2.byteLength;let header={chooser,file,files:files.length,name:content.name,size:content.size,last:at>=content.
+size};socket.send(pack(header,bytes2))}while(at<content.size)}}},HANDLERS={__proto__:null,hello:(link,body)=>link.onHello(body),tabs:(link,body)=>link.tabs.set(
+body),page:(link,body)=>link.page.set(body),control:(link,body)=>link.control.set({asking:[],viewers:[],...body}),script:(link,body)=>link.script.set({...body,at:performance.
+now()}),cursor:(link,{cursor})=>link.cursor.set(cursor),dialog:(link,body)=>link.dialog.set(body),dialogClosed:(link,{id})=>clear(link.dialog,id),chooser:(link,body)=>{
+link.uploads.set(new Map),link.chooser.set(body)},chooserClosed:(link,{id})=>clear(link.chooser,id),options:(link,body)=>link.options.set(body),optionsClosed:(link,{
+id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),copied:(link,{text})=>link.onCopied(text),uploaded:(link,{
+name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),window:(link,body)=>link.window.set(body),pong:(link,{t:t4})=>typeof t4=="numb\
+er"&&link.roundTrip.set(performance.now()-t4),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};function clear(store,id){store.value?.
+id===id&&store.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<KEPT_DOWNLOADS?null:[...all.values()].find(
+({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text=new TextEncoder().encode(JSON.stringify(
+header)),whole=new Uint8Array(2+text.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text.length),whole.set(text,2),whole.set(new Uint8Array(
+bytes2),2+text.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){try{
+localStorage.setItem(NAME,name)}catch{}}function span(ms){return ms<1?"< 1 ms":ms<1e3?`${Math.round(ms)} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(
 ms/6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
-floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.round(size)}\
- ${["","kB","MB","GB","TB"][step]}`}var SHEET=new URL("flags.svg",import.meta.url).href;function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
-try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,button.current)}setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":
-label}>
-    <${Icon} name=${done?"check":"copy"} /><span aria-live="polite">${done?"Copied":"Copy"}</span>
-  </button>`}function copyByCommand(text,beside){let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),
-field.select(),document.execCommand("copy"),field.remove(),beside.focus()}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;this.list.set([...this.list.value.slice(-3),{id,...toast}]),
+floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function number(n3,atLeast=!1){return`${new Intl.NumberFormat("en").format(n3)}${atLeast?"+":""}`}function count(n3,one,many=`${one}s`){return`${number(n3)} ${n3===
+1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.
+round(size)} ${["","kB","MB","GB","TB"][step]}`}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;this.list.set([...this.list.value.slice(-3),{id,...toast}]),
 toast.tone!=="bad"&&setTimeout(()=>this.close(id),toast.more||toast.actions?LONG_MS:SHOWN_MS)}close(id){this.list.set(this.list.value.filter(toast=>toast.id!==id))}};
 function ToastArea({toasts}){let list=useStore(toasts.list);return html`<div class="toasts" role="status" aria-live="polite">
     ${list.map(toast=>html`<div key=${toast.id} class="toast ${toast.tone||"plain"}">
@@ -195,35 +196,38 @@ function ToastArea({toasts}){let list=useStore(toasts.list);return html`<div cla
 toast.id),run()}}>${label}</button>`)}
       <button type="button" class="icon-button" aria-label="Close message" onClick=${()=>toasts.close(toast.id)}><${Icon} name="close" /></button>
     </div>`)}
-  </div>`}function Control({link}){let control=useStore(link.control),hello=useStore(link.hello),script=useStore(link.script);if(useStore(link.phase).name!=="live")return null;
-let{holder,you,viewers,asking}=control,say=(what,more)=>link.send({type:"control",do:what,...more}),nameOf2=id=>viewers.find(viewer=>viewer.id===id)?.name||"Som\
-eone",asked=asking.includes(hello?.viewer),wanting=you?asking.find(id=>id!==hello?.viewer):null;return html`<div class="live-control" role="status">
-    ${script.active&&html`<span class="chip script">A script drives this tab</span>`}
-    ${hello?.readonly?html`<span class="chip">You watch. This link shows, and does nothing else.</span>`:you?wanting?html`<span class="chip"><bdi>${nameOf2(wanting)}</bdi> asks for the controls</span>
-            <button type="button" class="button small primary" onClick=${()=>say("give",{to:wanting})}>Give</button>`:viewers.length>1&&html`<span class="chip good">You have the controls</span>`:
-html`<span class="chip wait">You watch. ${holder?html`<bdi>${nameOf2(holder)}</bdi> has the controls`:"Nobody has the controls"}</span>
-            ${holder&&html`<button type="button" class="button small" onClick=${()=>say(asked?"unask":"ask")}>${asked?"Do not ask":"Ask"}</button>`}
-            <button type="button" class="button small" onClick=${()=>say("take")}>Take them</button>`}
-    <${Viewers} ...${{link,control,hello,say}} />
-  </div>`}function Viewers({link,control,hello,say}){let id=P2(),button=T2(null),list=T2(null),{holder,you,viewers,asking}=control,place=event=>{if(event.newState!==
-"open")return;let at=button.current.getBoundingClientRect();list.current.style.top=`${at.bottom+6}px`,list.current.style.right=`${Math.max(8,document.documentElement.
-clientWidth-at.right)}px`};return html`<button type="button" class="button small people-button" ref=${button} popovertarget=${id} aria-label=${`Who is here: ${viewers.
-length}`} title="Who is here">
-      <${Icon} name="people" /><span class="number">${viewers.length}</span></button>
-    <div id=${id} ref=${list} class="menu people" popover="auto" onBeforeToggle=${place}>
-      <ul aria-label="Who is here">${viewers.map(viewer=>html`<li key=${viewer.id}>
-        <span><bdi>${viewer.name||"No name"}</bdi>${viewer.id===hello?.viewer?" (you)":""}
-          <span class="sub">${viewer.id===holder?"Has the controls":viewer.readonly?"Can only watch":asking.includes(viewer.id)?"Asks for the controls":"Watches"}</span></span>
-        ${you&&viewer.id!==hello?.viewer&&!viewer.readonly&&html`<button type="button" class="button small" aria-label=${`Give the controls to ${viewer.name||"t\
-his viewer"}`} onClick=${()=>say("give",{to:viewer.id})}>Give</button>`}
-        ${you&&viewer.id===hello?.viewer&&viewers.length>1&&html`<button type="button" class="button small" onClick=${()=>say("leave")}>Let go</button>`}
-      </li>`)}</ul>
-      <${OwnName} link=${link} />
-    </div>`}function OwnName({link}){let[name,setName]=d2(readName);return html`<form class="own-name" onSubmit=${event=>{event.preventDefault(),link.name(name.
-trim())}}>
-    <label>Your name, as others see it <input maxlength="60" autocomplete="nickname" value=${name} onInput=${event=>setName(event.currentTarget.value)} /></label>
-    <button class="button small">Save</button>
-  </form>`}var TYPED_MS=800;function Prompt({title,drives,refuse,children,foot}){let box=T2(null),titleId=P2();F2(()=>{let before=document.activeElement;return drives?box.
+  </div>`}var AppContext=U(null);var WORDS={__proto__:null,proxy_in_use:"Nothing was deleted. Give the profiles another proxy first, or none: they must not go out directly by accident.",server_stopping:"\
+This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes are over. Run “warren open” on t\
+he server’s machine for another, or log in with a key.",unauthorized:"The server does not know this key. It may be mistyped, revoked or expired.",duplicate:"A\
+ proxy with this type, host, port and user name is in this workspace already."};function problemWords(problem){return WORDS[problem.code]||problem.message}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+#${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
+code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
+!1),toggled2=event=>{let shown=event.newState==="open";setOpen(shown),shown&&list.current.querySelector('[role^="menuitem"]')?.focus()},choose=item=>{list.current.
+hidePopover(),button.current.focus(),item.run()};return html`<button type="button" class=${kind} ref=${button} popovertarget=${id} aria-haspopup="menu" aria-expanded=${open} disabled=${disabled}
+      aria-label=${label} title=${title} onKeyDown=${event=>event.key==="ArrowDown"&&(event.preventDefault(),list.current.showPopover())}>
+      ${children||html`<${Icon} name="more" />`}</button>
+    <div id=${id} ref=${list} class="menu" popover="auto" role="menu" aria-label=${label} onBeforeToggle=${event=>placed(event,button.current,list.current)}
+      onToggle=${toggled2} onKeyDown=${menuKeys}>
+      ${open&&items.filter(Boolean).map((item,i3)=>item==="line"?html`<hr key=${i3} />`:html`<button type="button" key=${item.label}
+        role=${item.checked===void 0?"menuitem":"menuitemcheckbox"} aria-checked=${item.checked} tabindex="-1"
+        class=${item.danger?"menu-item danger":"menu-item"} onClick=${()=>choose(item)}>
+        ${item.checked!==void 0?html`<span class="menu-tick">${item.checked&&html`<${Icon} name="check" />`}</span>`:item.icon&&html`<${Icon} name=${item.icon} />`}
+        <span class="menu-label">${item.label}</span>${item.keys&&html`<kbd>${item.keys}</kbd>`}
+      </button>`)}
+    </div>`}function placed(event,button,popover){if(event.newState!=="open")return;let at=button.getBoundingClientRect(),{style}=popover,below=innerHeight-at.bottom>320||innerHeight-
+at.bottom>at.top;style.top=below?`${at.bottom+GAP}px`:"auto",style.bottom=below?"auto":`${innerHeight-at.top+GAP}px`,style.maxHeight=`${Math.max(120,(below?innerHeight-
+at.bottom:at.top)-3*GAP)}px`;let left=at.left+at.width/2<innerWidth/2;style.left=left?`${Math.max(8,at.left)}px`:"auto",style.right=left?"auto":`${Math.max(8,document.
+documentElement.clientWidth-at.right)}px`}var typed=new WeakMap;function menuKeys(event){let menu=event.currentTarget,items=[...menu.querySelectorAll('[role^="m\
+enuitem"]')],at=items.indexOf(document.activeElement),to={ArrowDown:at+1,ArrowUp:at-1,Home:0,End:items.length-1}[event.key];if(to!==void 0)event.preventDefault(),
+items.at(to%items.length)?.focus();else if(event.key==="Tab")menu.hidePopover();else if(event.key.length===1&&event.key!==" "&&!event.ctrlKey&&!event.metaKey&&!event.
+altKey){event.preventDefault(),event.stopPropagation();let before=typed.get(menu),text=(before&&event.timeStamp-before.at<TYPED_MS?before.text:"")+event.key.toLowerCase();
+typed.set(menu,{text,at:event.timeStamp});let from=text.length===1?at+1:Math.max(0,at);[...items.slice(from),...items.slice(0,from)].find(item=>item.textContent.
+trim().toLowerCase().startsWith(text))?.focus()}}function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
+try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,button.current)}setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":
+label}>
+    <${Icon} name=${done?"check":"copy"} /><span aria-live="polite">${done?"Copied":"Copy"}</span>
+  </button>`}function copyByCommand(text,beside){let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),
+field.select(),document.execCommand("copy"),field.remove(),beside.focus()}var TYPED_MS2=800;function Prompt({title,drives,refuse,children,foot}){let box=T2(null),titleId=P2();F2(()=>{let before=document.activeElement;return drives?box.
 current.showModal():box.current.show(),()=>{box.current?.close(),drives&&before?.focus?.({preventScroll:!0})}},[drives]);let cancel=event=>{event.preventDefault(),
 drives&&refuse()};return html`<dialog ref=${box} class="dialog asked" closedby="none" aria-labelledby=${titleId} onCancel=${cancel}
     onKeyDown=${event=>event.key==="Escape"&&cancel(event)}>
@@ -256,12 +260,12 @@ map(file=>html`<li key=${file.name}>
           <progress max=${file.size||1} value=${uploads.get(file.name)||0} aria-label=${file.name}></progress></li>`)}</ul>`}
   <//>`}function Options({link,drives,place}){let asked=useStore(link.options);return asked&&place&&html`<${OneList} key=${asked.id} ...${{link,asked,drives,place}} />`}
 function OneList({link,asked,drives,place}){let{id,multiple,options=[]}=asked,first=[].concat(asked.selected??[])[0]??options.findIndex(option=>!option.disabled),
-[at,setAt]=d2(first),[chosen,setChosen]=d2(()=>new Set([].concat(asked.selected??[]))),list=T2(null),typed2=T2({word:"",at:0}),listId=P2(),answer=indexes=>drives&&
+[at,setAt]=d2(first),[chosen,setChosen]=d2(()=>new Set([].concat(asked.selected??[]))),list=T2(null),typed3=T2({word:"",at:0}),listId=P2(),answer=indexes=>drives&&
 link.send({type:"options",id,indexes}),pick=index=>{!drives||!options[index]||options[index].disabled||(setAt(index),multiple?setChosen(toggled(chosen,index)):answer(
 [index]))};F2(()=>{placeList(list.current,asked,place);let before=document.activeElement;return drives&&list.current.focus(),()=>before?.focus?.({preventScroll:!0})},
 []),A2(()=>list.current.children[at]?.scrollIntoView({block:"nearest"}),[at]);let key=event=>{event.preventDefault(),event.stopPropagation();let to=nextIndex(options,
 at,event.key);to!==void 0?setAt(to):event.key==="Escape"||event.key==="Tab"?answer(null):event.key==="Enter"?answer(multiple?[...chosen].sort((a3,b)=>a3-b):[at]):
-event.key===" "&&!typed2.current.word?pick(at):[...event.key].length===1&&setAt(typeAhead(options,at,typed2.current,event.key))};return html`<ul ref=${list} class="options" role="listbox" tabindex=${drives?
+event.key===" "&&!typed3.current.word?pick(at):[...event.key].length===1&&setAt(typeAhead(options,at,typed3.current,event.key))};return html`<ul ref=${list} class="options" role="listbox" tabindex=${drives?
 0:void 0} aria-label="Choose" aria-multiselectable=${multiple?"true":void 0}
     aria-activedescendant=${at>=0?`${listId}-${at}`:void 0} onKeyDown=${drives?key:void 0} onBlur=${()=>link.options.value?.id===id&&answer(null)}>
     ${options.map((option,i3)=>html`<li key=${i3} id=${`${listId}-${i3}`} role="option" data-group=${option.group&&option.group!==options[i3-1]?.group?option.group:
@@ -271,17 +275,133 @@ void 0}
     ${multiple&&drives&&html`<li role="none" class="options-done"><button type="button" class="button small primary" tabindex="-1"
       onPointerDown=${event=>{event.preventDefault(),answer([...chosen].sort((a3,b)=>a3-b))}}>Done</button></li>`}
   </ul>`}function toggled(set,index){let changed=new Set(set);return changed.delete(index)||changed.add(index),changed}function placeList(list,{x:x2,y:y3,width,
-height},place){let room=list.parentElement,[left,top]=[place.left+x2*place.scale,place.top+y3*place.scale],bottom=top+height*place.scale,below=room.clientHeight-
-bottom;list.style.minWidth=`${width*place.scale}px`,list.style.left=`${Math.max(4,Math.min(left,room.clientWidth-list.offsetWidth-4))}px`,list.style.maxHeight=`${Math.
-max(below,top,120)-8}px`,below>=Math.min(list.scrollHeight,top)?list.style.top=`${bottom}px`:list.style.bottom=`${room.clientHeight-top}px`}function nextIndex(options,at,key){
-let step={__proto__:null,ArrowDown:1,ArrowUp:-1,Home:1,End:-1,PageDown:1,PageUp:-1}[key];if(!step)return;let to={__proto__:null,Home:0,End:options.length-1,PageDown:at+
-10,PageUp:at-10}[key]??at+step;for(to=Math.max(0,Math.min(options.length-1,to));options[to]?.disabled;)to+=step;return options[to]?to:at}function typeAhead(options,at,typed2,letter2){
-let now=performance.now();typed2.word=(now-typed2.at<TYPED_MS?typed2.word:"")+letter2.toLowerCase(),typed2.at=now;let same=[...typed2.word].every(one=>one===typed2.
-word[0]),word=same?typed2.word[0]:typed2.word;for(let i3=same?1:0;i3<=options.length;i3++){let to=(at+i3+options.length)%options.length;if(!options[to].disabled&&
-options[to].text.trim().toLowerCase().startsWith(word))return to}return at}var MAC=/^Mac|^iP/.test(navigator.platform),ESCAPES=3,PASTE_CHUNK=16384,KEY_CODES={__proto__:null,59:186,61:187,173:189},PLACEHOLDER=matchMedia("(pointer: coars\
-e)").matches?" ":"",KEY_PRESSES={__proto__:null,Backspace:{key:"Backspace",code:"Backspace",keyCode:8,text:""},Delete:{key:"Delete",code:"Delete",keyCode:46,text:""},
-Enter:{key:"Enter",code:"Enter",keyCode:13,text:"\r"}};function cmdIsCtrl(link){return MAC&&link.hello.value?.os!=="mac"}function modifiers(event,link){let control=event.
-ctrlKey||event.metaKey&&cmdIsCtrl(link),meta=event.metaKey&&!cmdIsCtrl(link);return(event.altKey?1:0)|(control?2:0)|(meta?4:0)|(event.shiftKey?8:0)}var Keyboard=class{#field;#link;#leave;#held=new Map;#dead=!1;#escapes=0;constructor(field,link,leave){
+height},place){let room=list.parentElement,{scrollLeft,scrollTop}=room.querySelector(".stage-room"),[left,top]=[place.left-scrollLeft+x2*place.scale,place.top-scrollTop+
+y3*place.scale],bottom=top+height*place.scale,below=room.clientHeight-bottom;list.style.minWidth=`${width*place.scale}px`,list.style.left=`${Math.max(4,Math.min(
+left,room.clientWidth-list.offsetWidth-4))}px`,list.style.maxHeight=`${Math.max(below,top,120)-8}px`,below>=Math.min(list.scrollHeight,top)?list.style.top=`${bottom}\
+px`:list.style.bottom=`${room.clientHeight-top}px`}function nextIndex(options,at,key){let step={__proto__:null,ArrowDown:1,ArrowUp:-1,Home:1,End:-1,PageDown:1,PageUp:-1}[key];
+if(!step)return;let to={__proto__:null,Home:0,End:options.length-1,PageDown:at+10,PageUp:at-10}[key]??at+step;for(to=Math.max(0,Math.min(options.length-1,to));options[to]?.
+disabled;)to+=step;return options[to]?to:at}function typeAhead(options,at,typed3,letter2){let now=performance.now();typed3.word=(now-typed3.at<TYPED_MS2?typed3.
+word:"")+letter2.toLowerCase(),typed3.at=now;let same=[...typed3.word].every(one=>one===typed3.word[0]),word=same?typed3.word[0]:typed3.word;for(let i3=same?1:0;i3<=
+options.length;i3++){let to=(at+i3+options.length)%options.length;if(!options[to].disabled&&options[to].text.trim().toLowerCase().startsWith(word))return to}return at}async function paste(link,refused){let text;try{text=await navigator.clipboard.readText()}catch{return refused()}return link.text(text)}function PasteBox({link,
+close}){let field=T2(null);return html`<${Prompt} title="Paste into the page" drives=${!0} refuse=${close}
+    foot=${html`<button type="button" class="button" onClick=${close}>Cancel</button><button type="button" class="button primary" onClick=${()=>{link.text(field.
+current.value),close()}}>Paste</button>`}>
+    <label>This browser keeps its clipboard closed here. Paste the text into this field.
+      <textarea ref=${field} rows="4" autofocus></textarea></label>
+  <//>`}function Copied({link,toasts}){let copied=useStore(link.copied),[refused,setRefused]=d2(null),box=T2(null);return A2(()=>{if(!copied?.text){copied?.asked&&
+toasts.say({text:"Nothing is selected in the page."});return}let done=()=>{setRefused(null),copied.asked&&toasts.say({text:"Copied.",tone:"good"})};Promise.resolve().
+then(()=>navigator.clipboard.writeText(copied.text)).then(done,()=>setRefused(copied))},[copied]),A2(()=>box.current?.select(),[refused]),refused?html`<div class="copied" role="status">
+    <p>This browser keeps its clipboard closed here. Copy the text yourself:</p>
+    <textarea ref=${box} readonly rows="3" aria-label="What was copied" value=${refused.text}></textarea>
+    <div class="copied-foot"><button type="button" class="button small" onClick=${()=>setRefused(null)}>Close</button><${Copy} text=${refused.text} label="Copy the text" /></div>
+  </div>`:null}function drivingWords({holder,you,viewers},hello){let watching=viewers.length-(viewers.some(({id})=>id===holder)?1:0);if(you)return`You drive${watching>0?` · ${count(
+watching,"watches","watch")}`:""}`;let others=watching>1?` and ${watching-1} more watch`:" watch",who=viewers.find(({id})=>id===holder),driver=who?html`<bdi>${who.
+name||"Someone"}</bdi> drives`:"Nobody drives";return html`${driver} · you${others}${hello?.readonly?". This link only shows":""}`}function otherDriver({holder,
+you,viewers},script){return you&&script.active?"A script drives it now":html`<bdi>${viewers.find(({id})=>id===holder)?.name||"Somebody else"}</bdi> drives it now`}
+function Asking({link}){let{holder,you,viewers,asking}=useStore(link.control),hello=useStore(link.hello),script=useStore(link.script);if(useStore(link.phase).name!==
+"live")return null;let say=(what,more)=>link.send({type:"control",do:what,...more}),asked=asking.includes(hello?.viewer),wanting=you?asking.find(id=>id!==hello?.
+viewer):null,name=viewers.find(({id})=>id===wanting)?.name||"Someone",may=!you&&!hello?.readonly;return!script.active&&!wanting&&!may?null:html`<div class="live-control">
+    ${script.active&&html`<span class="chip script" role="status">A script drives this tab</span>`}
+    ${wanting&&html`<span class="chip wait" role="status"><bdi>${name}</bdi> asks for the controls</span>
+      <button type="button" class="button small primary" onClick=${()=>say("give",{to:wanting})}>Give</button>`}
+    ${may&&holder&&html`<button type="button" class="button small" onClick=${()=>say(asked?"unask":"ask")}>${asked?"Do not ask":"Ask"}</button>`}
+    ${may&&html`<button type="button" class="button small" onClick=${()=>say("take")}>Take the controls</button>`}
+  </div>`}function Viewers({link}){let control=useStore(link.control),hello=useStore(link.hello),id=P2(),button=T2(null),list=T2(null),say=(what,more)=>link.send(
+{type:"control",do:what,...more}),{holder,you,viewers,asking}=control,place=event=>{if(event.newState!=="open")return;let at=button.current.getBoundingClientRect();
+list.current.style.top=`${at.bottom+6}px`,list.current.style.right=`${Math.max(8,document.documentElement.clientWidth-at.right)}px`};return html`<button type="button" class="button small people-button" ref=${button} popovertarget=${id} aria-label=${`\
+Who is here: ${viewers.length}`} title="Who is here">
+      <${Icon} name="people" /><span class="number">${viewers.length}</span></button>
+    <div id=${id} ref=${list} class="menu people" popover="auto" role="dialog" aria-label="Who is here" onBeforeToggle=${place}>
+      <ul aria-label="Who is here">${viewers.map(viewer=>html`<li key=${viewer.id}>
+        <span><bdi>${viewer.name||"No name"}</bdi>${viewer.id===hello?.viewer?" (you)":""}
+          <span class="sub">${viewer.id===holder?"Drives":viewer.readonly?"Can only watch":asking.includes(viewer.id)?"Asks for the controls":"Watches"}</span></span>
+        ${you&&viewer.id!==hello?.viewer&&!viewer.readonly&&html`<button type="button" class="button small" aria-label=${`Give the controls to ${viewer.name||"t\
+his viewer"}`} onClick=${()=>say("give",{to:viewer.id})}>Give</button>`}
+        ${you&&viewer.id===hello?.viewer&&viewers.length>1&&html`<button type="button" class="button small" onClick=${()=>say("leave")}>Let go</button>`}
+      </li>`)}</ul>
+      <${OwnName} link=${link} />
+    </div>`}function OwnName({link}){let[name,setName]=d2(readName);return html`<form class="own-name" onSubmit=${event=>{event.preventDefault(),link.name(name.
+trim())}}>
+    <label>Your name, as others see it <input maxlength="60" autocomplete="nickname" value=${name} onInput=${event=>setName(event.currentTarget.value)} /></label>
+    <button class="button small">Save</button>
+  </form>`}var REVOKE_MS=6e4;function save(blob,name){let a3=document.createElement("a");a3.href=URL.createObjectURL(blob),a3.download=name,a3.click(),setTimeout(()=>URL.revokeObjectURL(
+a3.href),REVOKE_MS)}function Transfers({link,toasts}){let downloads=useStore(link.downloads),[closed,setClosed]=d2(()=>new Set),shown=[...downloads.values()].filter(
+download=>!closed.has(download.id));return shown.length?html`<ul class="transfers downloads" aria-label="Downloads">${shown.map(download=>html`<li key=${download.
+id}>
+    <bdi class="transfer-name" title=${download.url}>${download.name}</bdi>
+    <${TransferState} ...${{link,download,toasts}} />
+    ${download.state!=="running"&&html`<button type="button" class="icon-button" aria-label=${`Forget ${download.name}`} onClick=${()=>setClosed(new Set(closed).
+add(download.id))}><${Icon} name="close" /></button>`}
+  </li>`)}</ul>`:null}function TransferState({link,download,toasts}){let{id,name,state,received=0,total=0}=download;if(state==="running")return html`<span class="muted number">${bytes(
+received)}${total>0?` of ${bytes(total)}`:""}</span>
+      <progress max=${total>0?total:void 0} value=${total>0?received:void 0} aria-label=${name}></progress>`;if(state!=="done")return html`<span class="bad-text">Failed</span>`;
+let access=link.access.download(id);return access.href?html`<a class="button small" href=${access.href} download=${name} aria-label=${`Save ${name}`}><${Icon} name="download" />Save</a>`:
+html`<${SaveButton} name=${name} fetchIt=${access.fetch} toasts=${toasts} />`}function SaveButton({name,fetchIt,toasts}){let[busy,setBusy]=d2(!1),work=async()=>{
+setBusy(!0);try{save(await fetchIt(),name)}catch(problem){toasts.say({text:`${name} was not saved.`,more:problem.message,tone:"bad"})}setBusy(!1)};return html`<button type="button" class="button small" disabled=${busy} aria-label=${`\
+Save ${name}`} onClick=${work}><${Icon} name="download" />${busy?"One moment…":"Save"}</button>`}var STATES={__proto__:null,in_progress:"Under way",cancelled:"\
+Cancelled",interrupted:"Broken off"};function DownloadList({id,link,owner,toasts}){let told=useStore(link.downloads),[open,setOpen]=d2(!1),[list,setList]=d2(null),
+[problem,setProblem]=d2(null),panel=T2(null),ended=[...told.values()].filter(({state})=>state!=="running").length;return A2(()=>{let wanted=open;return open&&owner.
+downloads().then(all=>{wanted&&(setList(all),setProblem(null))},error=>wanted&&setProblem(error)),()=>{wanted=!1}},[open,told.size,ended]),html`<div id=${id} ref=${panel} class="menu live-panel" popover="auto" role="dialog" aria-label="Downloads of this run" tabindex="-1"
+    onToggle=${event=>{setOpen(event.newState==="open"),event.newState==="open"&&panel.current.focus()}}>
+    <h2>Downloads of this run</h2>
+    ${problem&&html`<p class="bad-text" role="alert">${problem.message}</p>`}
+    ${list?.length===0&&html`<p class="muted">Nothing was downloaded.</p>`}
+    ${list?.length>0&&html`<ul class="transfers">${list.map(one=>html`<li key=${one.id}>
+      <bdi class="transfer-name" title=${one.url}>${one.name}</bdi>
+      <span class="muted number">${sizeOf(one)}</span>
+      ${one.state==="complete"?html`<${SaveButton} name=${one.name} fetchIt=${()=>owner.download(one.name)} toasts=${toasts} />`:html`<span class=${one.state===
+"in_progress"?"muted":"bad-text"}>${STATES[one.state]||one.state}</span>`}
+    </li>`)}</ul>`}
+  </div>`}function sizeOf({size,totalBytes,state}){return state==="in_progress"&&totalBytes?`${bytes(size)} of ${bytes(totalBytes)}`:bytes(size)}var NARROW="(max-width: 760px)",TOUCH="(pointer: coarse)";function Bar({link,zoom,owner,drives,toasts,view,paste:paste2}){let phase=useStore(link.phase),control=useStore(
+link.control),hello=useStore(link.hello),script=useStore(link.script),live=phase.name==="live",narrow=useMedia(NARROW),panel=P2(),[shooting,shoot]=useScreenshot(
+link,owner,toasts),sizes=useSizes(link,zoom,drives),[full,toggleFull]=useFullScreen(view),words=live?drivingWords(control,hello):"Not connected",stop=()=>owner.
+stop(!control.you&&control.holder||script.active?otherDriver(control,script):null);return html`<div class="live-bar">
+    ${owner?html`<a class="live-home" href=${owner.home} title="Back to the profiles" aria-label="Back to the profiles"><${Logo} /></a>`:html`<span class="live-home"><${Logo} /></span>`}
+    <div class="live-who">
+      <h1 class="live-name" tabindex="-1"><span class=${owner?.profile?"visually-hidden":""}>Live view${owner?.profile?" of ":""}</span>${owner?.profile&&html`<bdi title=${owner.
+profile.name}>${owner.profile.name}</bdi>`}</h1>
+      <p class="live-sub"><${Exit} run=${owner?.profile?.run} /><span class="live-driver" role="status">${words}</span></p>
+    </div>
+    <${Asking} link=${link} />
+    <div class="live-tools">
+      ${live&&html`<${Viewers} link=${link} />`}
+      ${!narrow&&html`<${SizeChoice} sizes=${sizes} />`}
+      ${!narrow&&owner&&html`<button type="button" class="icon-button" aria-label="Screenshot" title="Save a screenshot" disabled=${!live||shooting} onClick=${()=>shoot(
+!1)}><${Icon} name="camera" /></button>
+        <button type="button" class="icon-button" aria-label="Downloads" title="Downloads of this run" popovertarget=${panel}><${Icon} name="download" /></button>`}
+      ${!narrow&&toggleFull&&html`<button type="button" class="icon-button" aria-label="Full screen" title="Full screen" onClick=${toggleFull}><${Icon} name="expand" /></button>`}
+      <${More} ...${{link,zoom,owner,drives,paste:paste2,live,narrow,shoot,sizes,stop,toggleFull,panel}} />
+      ${!narrow&&owner&&html`<button type="button" class="button small danger-quiet" disabled=${!live} onClick=${stop}><${Icon} name="stop" />Stop</button>`}
+    </div>
+    ${owner&&html`<${DownloadList} id=${panel} link=${link} owner=${owner} toasts=${toasts} />`}
+    ${full&&html`<button type="button" class="button small live-unfull" onClick=${toggleFull}><${Icon} name="shrink" />Leave full screen</button>`}
+  </div>`}function More({link,zoom,owner,drives,paste:paste2,live,narrow,shoot,sizes,stop,toggleFull,panel}){let touch=useMedia(TOUCH),fingers=useStore(zoom.fingers),
+items=[owner&&live&&narrow&&{label:"Screenshot",icon:"camera",run:()=>shoot(!1)},owner&&live&&{label:"Screenshot of the whole page",icon:"page",run:()=>shoot(!0)},
+owner&&narrow&&{label:"Downloads of this run",icon:"download",run:()=>document.getElementById(panel).showPopover()},drives&&{label:"Copy what is selected",icon:"\
+copy",run:()=>link.copy()},drives&&{label:"Paste from this device",icon:"paste",run:()=>paste(link,paste2)},...narrow?sizes.list.filter(({value})=>value!==sizes.
+value).map(({value,label})=>({label:`Size: ${label.toLowerCase()}`,icon:"expand",run:()=>sizes.choose(value)})):[],touch&&drives&&(fingers==="view"?{label:"Give\
+ two fingers to the page",icon:"fingers",run:()=>zoom.chooseFingers("page")}:{label:"Zoom with two fingers",icon:"fingers",run:()=>zoom.chooseFingers("view")}),
+narrow&&toggleFull&&{label:"Full screen",icon:"expand",run:toggleFull},owner&&live&&narrow&&{label:"Stop the browser",icon:"stop",danger:!0,run:stop}].filter(Boolean);
+return items.length>0&&html`<${Menu} label="More" items=${items} />`}function Exit({run}){return run?run.proxy?html`<span class="live-exit"><${Country} code=${run.
+proxy.country} />${run.proxy.exitIp?html`<span class="mono">${run.proxy.exitIp}</span>`:"Exit IP not known yet"}</span>`:html`<span class="live-exit">No proxy</span>`:
+null}function useSizes(link,zoom,drives){let scale=useStore(zoom.scale),{resized}=useStore(link.window),value=resized&&drives?"window":scale===null?"fit":scale===
+1?"own":"other",list=[{value:"fit",label:"Fit"},{value:"own",label:"100 %"},value==="other"&&{value,label:`${Math.round(scale*100)} %`},drives&&{value:"window",
+label:"My window’s size"}].filter(Boolean);return{value,list,choose:to=>{to==="window"?link.fitWindow(zoom.room):value==="window"&&link.restoreWindow(),to!=="\
+other"&&zoom.scale.set(to==="own"?1:null)}}}function SizeChoice({sizes}){return html`<select class="live-size" aria-label="Size" title="How large the page is shown" value=${sizes.
+value} onChange=${event=>sizes.choose(event.currentTarget.value)}>
+    ${sizes.list.map(({value,label})=>html`<option key=${value} value=${value}>${label}</option>`)}
+  </select>`}function useScreenshot(link,owner,toasts){let[busy,setBusy]=d2(!1);return[busy,async whole=>{setBusy(!0);try{save(await owner.screenshot(link.tabs.
+value.active,whole),`${fileName(owner.profile?.name||"screenshot")} ${stamp(new Date)}.png`)}catch(problem){toasts.say({text:"There is no screenshot.",more:problemWords(
+problem),tone:"bad"})}setBusy(!1)}]}function fileName(text){return text.replace(/[\p{C}\\/:*?"<>|]+/gu,"_").slice(0,80)}function stamp(now){let two2=n3=>String(
+n3).padStart(2,"0");return`${now.getFullYear()}-${two2(now.getMonth()+1)}-${two2(now.getDate())} ${two2(now.getHours())}.${two2(now.getMinutes())}.${two2(now.getSeconds())}`}
+function useFullScreen(view){let[full,setFull]=d2(!1);A2(()=>{let changed=()=>setFull(!!document.fullscreenElement);return document.addEventListener("fullscreen\
+change",changed),()=>document.removeEventListener("fullscreenchange",changed)},[]);let toggle=()=>(document.fullscreenElement?document.exitFullscreen():view.current.
+requestFullscreen({navigationUI:"hide"})).catch(()=>{});return[full,document.fullscreenEnabled?toggle:null]}function useMedia(query){let[matches,setMatches]=d2(
+()=>matchMedia(query).matches);return A2(()=>{let list=matchMedia(query),changed=()=>setMatches(list.matches);return list.addEventListener("change",changed),()=>list.
+removeEventListener("change",changed)},[query]),matches}var MAC=/^Mac|^iP/.test(navigator.platform),ESCAPES=3,KEY_CODES={__proto__:null,59:186,61:187,173:189},PLACEHOLDER=matchMedia("(pointer: coarse)").matches?" ":
+"",KEY_PRESSES={__proto__:null,Backspace:{key:"Backspace",code:"Backspace",keyCode:8,text:""},Delete:{key:"Delete",code:"Delete",keyCode:46,text:""},Enter:{key:"\
+Enter",code:"Enter",keyCode:13,text:"\r"}};function cmdIsCtrl(link){return MAC&&link.hello.value?.os!=="mac"}function modifiers(event,link){let control=event.ctrlKey||
+event.metaKey&&cmdIsCtrl(link),meta=event.metaKey&&!cmdIsCtrl(link);return(event.altKey?1:0)|(control?2:0)|(meta?4:0)|(event.shiftKey?8:0)}var Keyboard=class{#field;#link;#leave;#held=new Map;#dead=!1;#escapes=0;constructor(field,link,leave){
 this.#field=field,this.#link=link,this.#leave=leave}begin(){let handlers={keydown:event=>this.#down(event),keyup:event=>this.#up(event),compositionstart:()=>{this.#dead=
 !1},compositionupdate:({data})=>this.#link.input({type:"compose",text:data,start:data.length,end:data.length}),compositionend:({data})=>this.#composed(data),input:event=>this.#input(
 event),paste:event=>this.#paste(event),copy:event=>this.#copy(event,!1),cut:event=>this.#copy(event,!0),focus:()=>this.#empty(),blur:()=>this.#releaseAll()};for(let[
@@ -292,7 +412,7 @@ event))return;if(event.key==="Dead"){this.#dead=!0;return}if(this.#dead&&[...eve
 "v"||event.key==="Insert"&&event.shiftKey||(event.preventDefault(),!event.shiftKey&&(shortcut==="c"||shortcut==="x")?this.#link.input({type:"copy",cut:shortcut===
 "x"}):event.key==="Insert"&&event.ctrlKey?this.#link.input({type:"copy",cut:!1}):this.#press(event))}#countEscape(event){return event.key!=="Escape"?this.#escapes=
 0:event.repeat||this.#escapes++,this.#escapes<ESCAPES?!1:(this.#escapes=0,event.preventDefault(),this.#leave(),!0)}#press(event){let pressed={...keyNames(event,
-this.#link),text:typed(event),location:event.location,modifiers:typedModifiers(event,this.#link)};this.#link.input({type:"key",kind:"down",...pressed,repeat:event.
+this.#link),text:typed2(event),location:event.location,modifiers:typedModifiers(event,this.#link)};this.#link.input({type:"key",kind:"down",...pressed,repeat:event.
 repeat}),this.#held.set(event.code||event.key,pressed),MAC&&event.metaKey&&event.key!=="Meta"&&this.#releaseKey(event.code||event.key)}#up(event){this.#held.has(
 event.code||event.key)&&(event.preventDefault(),this.#releaseKey(event.code||event.key,typedModifiers(event,this.#link)))}#releaseKey(place,withModifiers=0){let pressed=this.#held.
 get(place);this.#held.delete(place)&&this.#link.input({type:"key",kind:"up",...pressed,text:"",repeat:!1,modifiers:withModifiers})}#releaseAll(){for(let place of[
@@ -301,14 +421,13 @@ end:0}),this.#empty()}#input(event){if(event.isComposing||/Composition/.test(eve
 "");this.#empty(),this.#dead=!1,/^delete.*Forward$/.test(event.inputType)?this.#pressKey("Delete"):event.inputType.startsWith("delete")?this.#pressKey("Backspac\
 e"):/^insert(LineBreak|Paragraph)$/.test(event.inputType)?this.#pressKey("Enter"):text&&this.#link.input({type:"text",text})}#pressKey(name){let pressed={type:"\
 key",...KEY_PRESSES[name],location:0,repeat:!1,modifiers:0};this.#link.input({...pressed,kind:"down"}),this.#link.input({...pressed,kind:"up",text:""})}#paste(event){
-event.preventDefault();let letters=[...event.clipboardData?.getData("text/plain")||""];for(let at=0;at<letters.length;at+=PASTE_CHUNK)this.#link.input({type:"te\
-xt",text:letters.slice(at,at+PASTE_CHUNK).join("")})}#copy(event,cut){event.preventDefault(),this.#link.input({type:"copy",cut})}#empty(){this.#field.value=PLACEHOLDER}};
-function isModifier(key){return["Shift","Control","Alt","AltGraph","Meta","CapsLock"].includes(key)}function letter({key,code}){if(/^[a-z]$/i.test(key))return key.
-toLowerCase();let[,latin=""]=key.codePointAt(0)>127&&/^Key([A-Z])$/.exec(code)||[];return latin.toLowerCase()}function keyNames({key,code,keyCode},link){return key===
-"Meta"&&cmdIsCtrl(link)?{key:"Control",code:code.replace("Meta","Control"),keyCode:17}:{key,code,keyCode:KEY_CODES[keyCode]||keyCode}}function insertsText(event){
-return[...event.key].length!==1||event.metaKey?!1:event.getModifierState("AltGraph")||!event.ctrlKey&&(MAC||!event.altKey)}function typed(event){return event.key===
-"Enter"?"\r":insertsText(event)?event.key:""}function typedModifiers(event,link){let all=modifiers(event,link);return insertsText(event)&&(event.getModifierState(
-"AltGraph")||MAC)?all&-4:all}var BUTTONS=["left","middle","right","back","forward"],BITS=[1,4,2,8,16],CLICKS=3,LINE=40,FrameThrottle=class{#work;#given=null;#frame=0;constructor(work){this.#work=
+event.preventDefault(),this.#link.text(event.clipboardData?.getData("text/plain")||"")}#copy(event,cut){event.preventDefault(),this.#link.input({type:"copy",cut})}#empty(){
+this.#field.value=PLACEHOLDER}};function isModifier(key){return["Shift","Control","Alt","AltGraph","Meta","CapsLock"].includes(key)}function letter({key,code}){
+if(/^[a-z]$/i.test(key))return key.toLowerCase();let[,latin=""]=key.codePointAt(0)>127&&/^Key([A-Z])$/.exec(code)||[];return latin.toLowerCase()}function keyNames({
+key,code,keyCode},link){return key==="Meta"&&cmdIsCtrl(link)?{key:"Control",code:code.replace("Meta","Control"),keyCode:17}:{key,code,keyCode:KEY_CODES[keyCode]||
+keyCode}}function insertsText(event){return[...event.key].length!==1||event.metaKey?!1:event.getModifierState("AltGraph")||!event.ctrlKey&&(MAC||!event.altKey)}
+function typed2(event){return event.key==="Enter"?"\r":insertsText(event)?event.key:""}function typedModifiers(event,link){let all=modifiers(event,link);return insertsText(
+event)&&(event.getModifierState("AltGraph")||MAC)?all&-4:all}var BUTTONS=["left","middle","right","back","forward"],BITS=[1,4,2,8,16],CLICKS=3,LINE=40,FrameThrottle=class{#work;#given=null;#frame=0;constructor(work){this.#work=
 work}schedule(what){this.#given=what,this.#frame||=requestAnimationFrame(()=>this.flush())}flush(){cancelAnimationFrame(this.#frame),this.#frame=0;let given=this.#given;
 this.#given=null,given&&this.#work(given)}};function clicks({detail}){return Math.min(Math.max(detail,1),CLICKS)}function listen(target,handlers){for(let[name,handler]of Object.
 entries(handlers))target.addEventListener(name,handler,{passive:!1});return()=>{for(let[name,handler]of Object.entries(handlers))target.removeEventListener(name,
@@ -322,42 +441,67 @@ none",buttons:this.#held,clicks:0,modifiers:modifiers(event,this.#link),dx:0,dy:
 {button:BUTTONS[event.button],clicks:clicks(event)})))}#up(event){this.#held&BITS[event.button]&&(event.preventDefault(),this.#release(event,event.button))}#release(event,button){
 this.#move.flush(),this.#held&=~BITS[button],this.#link.input(this.#message(event,"up",{button:BUTTONS[button],clicks:clicks(event)}))}#wheel(event){event.preventDefault();
 let unit=[1,LINE,this.#canvas.clientHeight][event.deltaMode];this.#move.flush(),this.#link.input(this.#message(event,"wheel",{dx:event.deltaX*unit,dy:event.deltaY*
-unit}))}},Touch=class{#canvas;#picture;#link;#move=new FrameThrottle(message=>this.#link.input(message));constructor(canvas,picture,link){this.#canvas=canvas,this.#picture=
-picture,this.#link=link}begin(){return listen(this.#canvas,{touchstart:event=>this.#sendNow(event,"start"),touchmove:event=>{event.preventDefault(),this.#move.schedule(
-this.#message(event,"move"))},touchend:event=>this.#sendNow(event,event.targetTouches.length?"move":"end"),touchcancel:event=>this.#sendNow(event,"cancel")})}#sendNow(event,kind){
-event.preventDefault(),this.#move.flush(),this.#link.input(this.#message(event,kind))}#message(event,kind){let points=(kind==="cancel"?[]:[...event.targetTouches]).
-map(touch=>({id:touch.identifier,...this.#picture.point(touch),force:touch.force}));return{type:"touch",kind,points,modifiers:modifiers(event,this.#link)}}};var RESIZED_MS=150,SCRIPT_MS=1500,CURSORS=new Set(["default","none","context-menu","help","pointer","progress","wait","cell","crosshair","text","vertical-text",
+unit}))}},Touch=class{#room;#picture;#link;#zoom;#moving=null;#move=new FrameThrottle(message=>this.#link.input(message));#drag=new FrameThrottle(touches=>this.#picture.
+drag(touches));constructor(room,picture,link,zoom){this.#room=room,this.#picture=picture,this.#link=link,this.#zoom=zoom}begin(){return listen(this.#room,{touchstart:event=>this.#start(
+event),touchmove:event=>{event.preventDefault(),this.#moving?this.#drag.schedule(this.#here(event)):this.#move.schedule(this.#message(event,"move"))},touchend:event=>this.#end(
+event,event.targetTouches.length?"move":"end"),touchcancel:event=>this.#end(event,"cancel")})}#start(event){let more=this.#moving===!1&&this.#here(event).length>
+1&&this.#zoom.fingers.value==="view";more&&this.#sendNow(event,"cancel"),this.#moving===null&&(this.#moving=event.target===this.#room||!this.#link.drives&&this.#picture.
+zoomed),(more||!this.#link.drives&&this.#here(event).length>1)&&(this.#moving=!0),this.#moving?this.#hold(event):this.#sendNow(event,"start")}#end(event,kind){this.#moving?
+this.#here(event).length?this.#hold(event):event.preventDefault():this.#sendNow(event,kind),this.#here(event).length||(this.#moving=null)}#hold(event){event.preventDefault(),
+this.#drag.flush(),this.#picture.hold(this.#here(event))}#sendNow(event,kind){event.preventDefault(),this.#move.flush(),this.#link.input(this.#message(event,kind))}#message(event,kind){
+let points=(kind==="cancel"?[]:this.#here(event)).map(touch=>({id:touch.identifier,...this.#picture.point(touch),force:touch.force}));return{type:"touch",kind,points,
+modifiers:modifiers(event,this.#link)}}#here({touches}){return[...touches].filter(({target})=>this.#room.contains(target))}};var MOST=5,NEARLY=1.03,FINGERS="warren.live.fingers",Zoom=class{scale=new Store(null);fingers=new Store(readFingers());room={width:0,height:0};chooseFingers(what){
+this.fingers.set(what);try{localStorage.setItem(FINGERS,what)}catch{}}};function readFingers(){try{return localStorage.getItem(FINGERS)==="page"?"page":"view"}catch{
+return"view"}}function fitScale(room,page){return Math.min(room.width/page.width,room.height/page.height)}function placed2(room,page,scale){let[width,height]=[page.
+width*scale,page.height*scale];return{left:Math.max(0,(room.width-width)/2),top:Math.max(0,(room.height-height)/2),width,height}}function fingersAt([a3,b=a3]){return{
+x:(a3.x+b.x)/2,y:(a3.y+b.y)/2,apart:Math.hypot(a3.x-b.x,a3.y-b.y)}}function pinched({room,page,scale,scroll,from,to}){let fit=fitScale(room,page),ratio=from.apart>
+0&&to.apart>0?to.apart/from.apart:1,wanted=Math.min(Math.max(scale*ratio,fit),Math.max(MOST,fit)),now=wanted<fit*NEARLY?fit:wanted,[before,after]=[placed2(room,
+page,scale),placed2(room,page,now)],x2=(scroll.left+from.x-before.left)/scale,y3=(scroll.top+from.y-before.top)/scale,within=(at,whole,seen)=>Math.min(Math.max(
+at,0),Math.max(0,whole-seen));return{scale:now===fit?null:now,scroll:{left:within(x2*now+after.left-to.x,after.width,room.width),top:within(y3*now+after.top-to.
+y,after.height,room.height)}}}var RESIZED_MS=150,SCRIPT_MS=1500,CURSORS=new Set(["default","none","context-menu","help","pointer","progress","wait","cell","crosshair","text","vertical-text",
 "alias","copy","move","no-drop","not-allowed","grab","grabbing","all-scroll","col-resize","row-resize","n-resize","e-resize","s-resize","w-resize","ne-resize","\
-nw-resize","se-resize","sw-resize","ew-resize","ns-resize","nesw-resize","nwse-resize","zoom-in","zoom-out"]),Picture=class{place=new Store(null);#room;#canvas;#link;#frame=null;#timer=0;#asked="";constructor(room,canvas,link){
-this.#room=room,this.#canvas=canvas,this.#link=link}begin(){this.#link.draw=(header,blob)=>this.draw(header,blob);let observer=new ResizeObserver(()=>this.#resized());
-try{observer.observe(this.#room,{box:"device-pixel-content-box"})}catch{observer.observe(this.#room)}let unwatch=this.#link.hello.watch(()=>this.#ask(!0));return()=>{
-observer.disconnect(),unwatch(),clearTimeout(this.#timer),this.#link.draw=async()=>{}}}async draw(header,blob){let bitmap=await createImageBitmap(blob),canvas=this.#canvas;
-(canvas.width!==bitmap.width||canvas.height!==bitmap.height)&&(canvas.width=bitmap.width,canvas.height=bitmap.height),canvas.getContext("2d",{alpha:!1}).drawImage(
-bitmap,0,0),bitmap.close();let before=this.#frame;this.#frame=header,(before?.width!==header.width||before?.height!==header.height)&&this.#layout()}point({clientX,
-clientY}){if(!this.#frame)return{x:0,y:0};let{left,top,width,height}=this.#canvas.getBoundingClientRect(),{width:pageWidth,height:pageHeight,offsetTop=0}=this.#frame,
-within=(at,size)=>Math.round(Math.min(Math.max(at,0),size)*100)/100;return{x:within((clientX-left)/width*pageWidth,pageWidth),y:within((clientY-top)/height*pageHeight-
-offsetTop,pageHeight)}}#resized(){this.#layout(),clearTimeout(this.#timer),this.#timer=setTimeout(()=>this.#ask(!1),RESIZED_MS)}#ask(anew){let{clientWidth,clientHeight}=this.#room,
-size={width:Math.round(clientWidth*devicePixelRatio),height:Math.round(clientHeight*devicePixelRatio)},asked=`${size.width}×${size.height}`;!size.width||!size.
-height||!anew&&asked===this.#asked||(this.#asked=asked,this.#link.send({type:"size",...size}))}#layout(){if(!this.#frame)return;let{clientWidth,clientHeight}=this.#room,
-scale=Math.min(clientWidth/this.#frame.width,clientHeight/this.#frame.height),whole=size=>Math.round(size*devicePixelRatio)/devicePixelRatio,[width,height]=[whole(
-this.#frame.width*scale),whole(this.#frame.height*scale)],place={left:whole((clientWidth-width)/2),top:whole((clientHeight-height)/2),width,height,scale};for(let side of[
-"left","top","width","height"])this.#canvas.style[side]=`${place[side]}px`;this.#canvas.hidden=!1,this.place.set(place)}};function Stage({link,away,label,leave,
-over}){let[room,canvas,field]=[T2(null),T2(null),T2(null)],[place,setPlace]=d2(null),phase=useStore(link.phase),control=useStore(link.control),hello=useStore(link.
-hello),cursor=useStore(link.cursor),drives=phase.name==="live"&&control.you&&!hello?.readonly;return F2(()=>{let picture=new Picture(room.current,canvas.current,
-link),keys=new Keyboard(field.current,link,leave),focus=event=>{let{left,top}=room.current.getBoundingClientRect();field.current.style.left=`${event.clientX-left}\
-px`,field.current.style.top=`${event.clientY-top}px`,field.current.focus({preventScroll:!0}),keys.resetEscapes()},ends=[...[picture,keys,new Mouse(canvas.current,
-picture,link,focus),new Touch(canvas.current,picture,link)].map(part=>part.begin()),picture.place.watch(setPlace)];return()=>ends.forEach(end=>end())},[link]),A2(
-()=>{canvas.current.style.cursor=drives&&CURSORS.has(cursor)?cursor:"default"},[cursor,drives]),html`<div class=${`stage${away?" is-away":""}${drives?" drives":
-""}`} ref=${room}>
-    <canvas ref=${canvas} hidden role="img" aria-label=${label}></canvas>
-    <textarea ref=${field} class="typing" disabled=${!drives} aria-label="The page. What you type goes to it. Press Escape three times to leave it."
-      autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${!1} rows="1"></textarea>
-    <${ScriptPointer} link=${link} place=${place} />
+nw-resize","se-resize","sw-resize","ew-resize","ns-resize","nesw-resize","nwse-resize","zoom-in","zoom-out"]),Picture=class{place=new Store(null);#room;#canvas;#link;#zoom;#frame=null;#timer=0;#asked="";#fitted="";#gesture=null;constructor(room,canvas,link,zoom){
+this.#room=room,this.#canvas=canvas,this.#link=link,this.#zoom=zoom}begin(){this.#link.draw=(header,blob)=>this.draw(header,blob);let observer=new ResizeObserver(
+()=>this.#resized());try{observer.observe(this.#room.parentElement,{box:"device-pixel-content-box"})}catch{observer.observe(this.#room.parentElement)}let unwatch=[
+this.#link.hello.watch(()=>this.#ask(!0)),this.#zoom.scale.watch(()=>this.#resized()),...[this.#link.window,this.#link.control,this.#link.tabs].map(store=>store.
+watch(()=>this.#fitWindow()))];return()=>{observer.disconnect(),unwatch.forEach(end=>end()),clearTimeout(this.#timer),this.#link.draw=async()=>{}}}async draw(header,blob){
+let bitmap=await createImageBitmap(blob),canvas=this.#canvas;(canvas.width!==bitmap.width||canvas.height!==bitmap.height)&&(canvas.width=bitmap.width,canvas.height=
+bitmap.height),canvas.getContext("2d",{alpha:!1}).drawImage(bitmap,0,0),bitmap.close();let before=this.#frame;this.#frame=header,(before?.width!==header.width||
+before?.height!==header.height)&&this.#resized()}point({clientX,clientY}){if(!this.#frame)return{x:0,y:0};let{left,top,width,height}=this.#canvas.getBoundingClientRect(),
+{width:pageWidth,height:pageHeight,offsetTop=0}=this.#frame,within=(at,size)=>Math.round(Math.min(Math.max(at,0),size)*100)/100;return{x:within((clientX-left)/width*
+pageWidth,pageWidth),y:within((clientY-top)/height*pageHeight-offsetTop,pageHeight)}}hold(touches){let{scrollLeft:left,scrollTop:top}=this.#room;this.#gesture=this.#frame&&
+{scale:this.#place().scale,scroll:{left,top},from:this.#fingers(touches)}}drag(touches){if(!this.#gesture)return;let{scale,scroll}=pinched({room:this.#zoom.room,
+page:this.#frame,...this.#gesture,to:this.#fingers(touches)});this.#zoom.scale.set(scale),this.#room.scrollTo(scroll)}get zoomed(){let{scrollWidth,clientWidth,scrollHeight,
+clientHeight}=this.#room;return this.#zoom.scale.value!==null&&(scrollWidth>clientWidth||scrollHeight>clientHeight)}#fingers(touches){let{left,top}=this.#room.getBoundingClientRect();
+return fingersAt(touches.slice(0,2).map(({clientX,clientY})=>({x:clientX-left,y:clientY-top})))}#resized(){this.#layout(),clearTimeout(this.#timer),this.#timer=
+setTimeout(()=>{this.#ask(!1),this.#fitWindow()},RESIZED_MS)}#ask(anew){let{clientWidth,clientHeight}=this.#room,{width=0,height=0}=this.#zoom.scale.value===null?
+{}:this.place.value||{},size={width:Math.round(Math.max(clientWidth,width)*devicePixelRatio),height:Math.round(Math.max(clientHeight,height)*devicePixelRatio)},
+asked=`${size.width}×${size.height}`;!size.width||!size.height||!anew&&asked===this.#asked||(this.#asked=asked,this.#link.send({type:"size",...size}))}#fitWindow(){
+let{resized}=this.#link.window.value,size={width:Math.round(this.#zoom.room.width),height:Math.round(this.#zoom.room.height)},fitted=resized&&this.#link.drives?
+`${size.width}×${size.height} ${this.#link.tabs.value.active}`:"";fitted&&fitted!==this.#fitted&&this.#link.fitWindow(size),this.#fitted=fitted}#place(){return{
+...placed2(this.#zoom.room,this.#frame,this.#scale()),scale:this.#scale()}}#scale(){return this.#zoom.scale.value??fitScale(this.#zoom.room,this.#frame)}#layout(){
+if(this.#room.classList.toggle("is-zoomed",this.#zoom.scale.value!==null),this.#zoom.room={width:this.#room.clientWidth,height:this.#room.clientHeight},!this.#frame)
+return;let whole=size=>Math.round(size*devicePixelRatio)/devicePixelRatio,place=this.#place();for(let side of["left","top","width","height"])place[side]=whole(place[side]),
+this.#canvas.style[side]=`${place[side]}px`;this.#canvas.hidden=!1,this.place.set(place)}};function Stage({link,zoom,away,label,leave,over}){let[room,canvas,field]=[
+T2(null),T2(null),T2(null)],[place,setPlace]=d2(null),phase=useStore(link.phase),control=useStore(link.control),hello=useStore(link.hello),cursor=useStore(link.
+cursor),zoomed=useStore(zoom.scale)!==null,drives=phase.name==="live"&&control.you&&!hello?.readonly;return F2(()=>{let picture=new Picture(room.current,canvas.
+current,link,zoom),keys=new Keyboard(field.current,link,leave),focus=event=>{let{left,top}=room.current.getBoundingClientRect();field.current.style.left=`${event.
+clientX-left+room.current.scrollLeft}px`,field.current.style.top=`${event.clientY-top+room.current.scrollTop}px`,field.current.focus({preventScroll:!0}),keys.resetEscapes()},
+ends=[...[picture,keys,new Mouse(canvas.current,picture,link,focus),new Touch(room.current,picture,link,zoom)].map(part=>part.begin()),picture.place.watch(setPlace)];
+return()=>ends.forEach(end=>end())},[link,zoom]),A2(()=>{canvas.current.style.cursor=drives&&CURSORS.has(cursor)?cursor:"default"},[cursor,drives]),html`<div class=${`\
+stage${away?" is-away":""}${drives?" drives":""}`}>
+    <div class="stage-room" ref=${room} role=${zoomed?"group":void 0} tabindex=${zoomed?0:void 0} aria-label=${zoomed?"The enlarged picture. Arrow keys move it.":
+void 0}>
+      <canvas ref=${canvas} hidden role="img" aria-label=${label}></canvas>
+      <textarea ref=${field} class="typing" disabled=${!drives} aria-label="The page. What you type goes to it. Press Esc three times to release the keyboard."
+        autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${!1} rows="1"></textarea>
+      <${ScriptPointer} link=${link} place=${place} />
+    </div>
     ${over(place)}
-  </div>`}function ScriptPointer({link,place}){let script=useStore(link.script),pointer=T2(null),[shown,setShown]=d2(!1),placed=place&&typeof script.x=="number"&&
-typeof script.y=="number";return A2(()=>{if(!placed)return;setShown(!0);let timer=setTimeout(()=>setShown(!1),SCRIPT_MS);return()=>clearTimeout(timer)},[script]),
-F2(()=>{!placed||!pointer.current||(pointer.current.style.left=`${place.left+script.x*place.scale}px`,pointer.current.style.top=`${place.top+script.y*place.scale}\
-px`)}),placed?html`<div ref=${pointer} class=${`script-pointer${shown?"":" is-gone"}`} aria-hidden="true">
+  </div>`}function ScriptPointer({link,place}){let script=useStore(link.script),pointer=T2(null),[shown,setShown]=d2(!1),placed3=place&&typeof script.x=="number"&&
+typeof script.y=="number";return A2(()=>{if(!placed3)return;setShown(!0);let timer=setTimeout(()=>setShown(!1),SCRIPT_MS);return()=>clearTimeout(timer)},[script]),
+F2(()=>{!placed3||!pointer.current||(pointer.current.style.left=`${place.left+script.x*place.scale}px`,pointer.current.style.top=`${place.top+script.y*place.scale}\
+px`)}),placed3?html`<div ref=${pointer} class=${`script-pointer${shown?"":" is-gone"}`} aria-hidden="true">
     <svg viewBox="0 0 16 16"><path d="M2 1l11 6.5-5 1.2L5.6 14z" /></svg><span>script</span></div>`:null}function Tabs({link,drives}){let{tabs=[],active}=useStore(link.tabs),list=T2(null),tab=(what,more)=>link.send({type:"tab",do:what,...more});return A2(()=>list.current?.
 querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[active,tabs.length]),html`<ul class="live-tabs" ref=${list} aria-label="Tabs">
     ${tabs.map(({id,title,url,crashed})=>html`<li key=${id} class=${`live-tab${id===active?" is-active":""}`}>
@@ -369,10 +513,10 @@ querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest
     </li>`)}
     ${drives&&html`<li class="live-tab-new"><button type="button" class="icon-button" aria-label="Open a tab" title="Open a tab" onClick=${()=>tab("open",{url:"\
 about:blank"})}><${Icon} name="plus" /></button></li>`}
-  </ul>`}function nameOf(title,url=""){return!title||title==="about:blank"?url==="about:blank"||!url?"New tab":url.replace(/^\w+:\/\//,"").slice(0,60):title}function addressOf(typed2){
-let text=typed2.trim();if(text===""||/^about:blank$/i.test(text))return"about:blank";let named=/^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.test(text),bare=/^(?:localhost|[\d.]+|\[[\da-f:.]+\]|[^/?#:]+\.localhost)(?=[:/?#]|$)/i.
+  </ul>`}function nameOf(title,url=""){return!title||title==="about:blank"?url==="about:blank"||!url?"New tab":url.replace(/^\w+:\/\//,"").slice(0,60):title}function addressOf(typed3){
+let text=typed3.trim();if(text===""||/^about:blank$/i.test(text))return"about:blank";let named=/^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.test(text),bare=/^(?:localhost|[\d.]+|\[[\da-f:.]+\]|[^/?#:]+\.localhost)(?=[:/?#]|$)/i.
 test(text);try{let url=new URL(named?text:`${bare?"http":"https"}:${"/".repeat(2)}${text}`);return["http:","https:"].includes(url.protocol)&&!/\s/.test(text)?url.
-href:""}catch{return""}}function Address({link,drives}){let page=useStore(link.page),[typed2,setTyped]=d2(null),[fault,setFault]=d2(""),field=T2(null),url=page?.
+href:""}catch{return""}}function Address({link,drives}){let page=useStore(link.page),[typed3,setTyped]=d2(null),[fault,setFault]=d2(""),field=T2(null),url=page?.
 url&&page.url!=="about:blank"?page.url:"",go=(what,more)=>link.send({type:"go",do:what,...more}),reset=()=>{setTyped(null),setFault("")};A2(reset,[page?.tab]);let submit=event=>{
 event.preventDefault();let to=addressOf(field.current.value);if(!to){setFault("Only http, https and about:blank addresses can be opened.");return}go("to",{url:to}),
 reset(),document.querySelector(".typing")?.focus({preventScroll:!0})};return html`<div class="live-address">
@@ -382,22 +526,21 @@ reset(),document.querySelector(".typing")?.focus({preventScroll:!0})};return htm
 html`<button type="button" class="icon-button" aria-label="Reload" title="Reload" disabled=${!drives||!page} onClick=${()=>go("reload")}><${Icon} name="reload" /></button>`}
     <form onSubmit=${submit}>
       <input ref=${field} class=${page?.loading?"is-loading":""} aria-label="Address" inputmode="url" autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${!1}
-        readonly=${!drives} placeholder=${drives?"Type an address":"New tab"} value=${typed2??url} aria-invalid=${fault?"true":void 0} aria-describedby=${fault?
+        readonly=${!drives} placeholder=${drives?"Type an address":"New tab"} value=${typed3??url} aria-invalid=${fault?"true":void 0} aria-describedby=${fault?
 "address-fault":void 0}
         onInput=${event=>{setTyped(event.currentTarget.value),setFault("")}} onFocus=${event=>event.currentTarget.select()}
         onBlur=${reset} onKeyDown=${event=>event.key==="Escape"&&reset()} />
       <p class="fault" id="address-fault" role="alert">${fault}</p>
     </form>
-  </div>`}var SAME_ERROR_MS=4e3;function LiveView({link,name="",home,start,starting}){let[toasts]=d2(()=>new Toasts),phase=useStore(link.phase),hello=useStore(link.hello),
-control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStore(link.tabs),crashed=!!tabs.find(tab=>tab.id===active)?.crashed,drives=phase.name===
-"live"&&control.you&&!hello?.readonly,view=T2(null),title=page?.title||name||"Live view";A2(()=>(document.title=`${title} · Warren`,()=>{document.title="Warren"}),
-[title]),useErrors(link,toasts);let leave=()=>view.current.querySelector(".live-address input").focus(),type=()=>view.current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
-    <h1 class="visually-hidden" tabindex="-1">Live view${name&&html` of <bdi>${name}</bdi>`}</h1>
+  </div>`}var SAME_ERROR_MS=4e3;function LiveView({link,owner=null}){let[toasts]=d2(()=>new Toasts),[zoom]=d2(()=>new Zoom),[pasting,setPasting]=d2(!1),phase=useStore(link.
+phase),hello=useStore(link.hello),control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStore(link.tabs),crashed=!!tabs.find(tab=>tab.id===
+active)?.crashed,drives=phase.name==="live"&&control.you&&!hello?.readonly,view=T2(null),title=owner?.profile?.name||page?.title||"Live view";A2(()=>(document.title=
+`${title} — Warren`,()=>{document.title="Warren"}),[title]),useErrors(link,toasts);let leave=()=>view.current.querySelector(".live-address input").focus(),type=()=>view.
+current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
     <header class="live-bars">
+      <${Bar} ...${{link,zoom,owner,drives,toasts,view,paste:()=>setPasting(!0)}} />
       <div class="live-top">
-        ${home?html`<a class="live-home" href=${home} title="Back to the profiles" aria-label="Back to the profiles"><${Logo} /></a>`:html`<span class="live-home"><${Logo} /></span>`}
         ${hello?.readonly?html`<${TabName} link=${link} />`:html`<nav class="live-tabs-room" aria-label="The browser’s tabs"><${Tabs} link=${link} drives=${drives} /></nav>`}
-        <${Control} link=${link} />
       </div>
       ${!hello?.readonly&&html`<div class="live-row">
         <${Address} link=${link} drives=${drives} />
@@ -405,17 +548,18 @@ control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStor
       </div>`}
     </header>
     <main class="live-main" id="main">
-      <${Stage} link=${link} away=${phase.name!=="live"||crashed} leave=${leave} label=${`Picture of the page ${page?.title||page?.url||""}`}
-        over=${place=>html`<${Options} link=${link} drives=${drives} place=${place} /><${Overlay} ...${{link,phase,drives,crashed,home,start,starting}} />`} />
-      <${Downloads} link=${link} toasts=${toasts} />
+      <${Stage} link=${link} zoom=${zoom} away=${phase.name!=="live"||crashed} leave=${leave} label=${`Picture of the page ${page?.title||page?.url||""}`}
+        over=${place=>html`<${Options} link=${link} drives=${drives} place=${place} /><${Overlay} ...${{link,phase,drives,crashed,...owner}} />`} />
+      <${Transfers} link=${link} toasts=${toasts} />
     </main>
     <footer class="live-foot">
-      <p class="live-hint">${drives?"Click the page to type into it. Escape three times gives the keyboard back.":""}</p>
+      <p class="live-hint">${drives?"Click to type. Press Esc three times to release the keyboard.":""}</p>
       <${Speed} link=${link} />
     </footer>
     <${PageDialog} link=${link} drives=${drives} />
     <${Chooser} link=${link} drives=${drives} />
-    <${Copied} link=${link} />
+    <${Copied} link=${link} toasts=${toasts} />
+    ${pasting&&drives&&html`<${PasteBox} link=${link} close=${()=>setPasting(!1)} />`}
     <${ToastArea} toasts=${toasts} />
   </div>`}function TabName({link}){let page=useStore(link.page);return html`<p class="live-tab-only"><bdi>${page?.title||page?.url||""}</bdi></p>`}function useErrors(link,toasts){
 A2(()=>{let last={text:"",at:0};return link.error.watch(({message,code})=>{let text=message||`The server refused that (${code}).`;text===last.text&&performance.
@@ -434,27 +578,7 @@ html`<${Card} title="This link is over">${words}<p>${home?"The profile or its ru
 ave it to you."}</p>${back}<//>`}function Speed({link}){let{latency,rate}=useStore(link.meter.shown),roundTrip=useStore(link.roundTrip),about=`From your input t\
 o the changed picture: the middle of the last 30.${roundTrip==null?"":` The link’s round trip: ${span(roundTrip)}.`}`;return html`<p class="live-speed number" title=${about}>${latency==
 null?"":html`<span><span class="visually-hidden">From input to picture: </span>${Math.round(latency)} ms</span>`}
-    <span>${rate} fps</span></p>`}function Downloads({link,toasts}){let downloads=useStore(link.downloads),[closed,setClosed]=d2(()=>new Set),shown=[...downloads.
-values()].filter(download=>!closed.has(download.id));return shown.length?html`<ul class="transfers downloads" aria-label="Downloads">${shown.map(download=>html`<li key=${download.
-id}>
-    <bdi class="transfer-name" title=${download.url}>${download.name}</bdi>
-    <${DownloadState} ...${{link,download,toasts}} />
-    ${download.state!=="running"&&html`<button type="button" class="icon-button" aria-label=${`Forget ${download.name}`} onClick=${()=>setClosed(new Set(closed).
-add(download.id))}><${Icon} name="close" /></button>`}
-  </li>`)}</ul>`:null}function DownloadState({link,download,toasts}){let{id,name,state,received=0,total=0}=download,[busy,setBusy]=d2(!1);if(state==="running")return html`<span class="muted number">${bytes(
-received)}${total>0?` of ${bytes(total)}`:""}</span>
-      <progress max=${total>0?total:void 0} value=${total>0?received:void 0} aria-label=${name}></progress>`;if(state!=="done")return html`<span class="bad-text">Failed</span>`;
-let access=link.access.download(id);if(access.href)return html`<a class="button small" href=${access.href} download=${name} aria-label=${`Save ${name}`}><${Icon} name="download" />Save</a>`;
-let fetchIt=async()=>{setBusy(!0);try{save(await access.fetch(),name)}catch(problem){toasts.say({text:`${name} was not saved.`,more:problem.message,tone:"bad"})}
-setBusy(!1)};return html`<button type="button" class="button small" disabled=${busy} aria-label=${`Save ${name}`} onClick=${fetchIt}><${Icon} name="download" />${busy?
-"One moment…":"Save"}</button>`}function save(blob,name){let a3=document.createElement("a");a3.href=URL.createObjectURL(blob),a3.download=name,a3.click(),setTimeout(
-()=>URL.revokeObjectURL(a3.href),6e4)}function Copied({link}){let copied=useStore(link.copied),[refused,setRefused]=d2(null),box=T2(null);return A2(()=>{copied?.
-text&&Promise.resolve().then(()=>navigator.clipboard.writeText(copied.text)).then(()=>setRefused(null),()=>setRefused(copied))},[copied]),A2(()=>box.current?.select(),
-[refused]),refused?html`<div class="copied" role="status">
-    <p>This browser keeps its clipboard closed here. Copy the text yourself:</p>
-    <textarea ref=${box} readonly rows="3" aria-label="What was copied" value=${refused.text}></textarea>
-    <div class="copied-foot"><button type="button" class="button small" onClick=${()=>setRefused(null)}>Close</button><${Copy} text=${refused.text} label="Copy the text" /></div>
-  </div>`:null}var KEPT="warren.live";function takeCapability(){let[,given]=/^#([\x21-\x7e]{16,300})$/.exec(location.hash)||[];try{if(!given)return sessionStorage.getItem(KEPT)||
+    <span title=${rate?"Pictures in the last second":"The page does not change, so there are no new pictures."}>${rate?`${rate} fps`:"idle"}</span></p>`}var KEPT="warren.live";function takeCapability(){let[,given]=/^#([\x21-\x7e]{16,300})$/.exec(location.hash)||[];try{if(!given)return sessionStorage.getItem(KEPT)||
 "";sessionStorage.setItem(KEPT,given)}catch{}return given&&history.replaceState(null,"",location.pathname+location.search),given||""}function Root(){let[capability,
 setCapability]=d2(takeCapability);return A2(()=>{let given=()=>setCapability(before=>takeCapability()||before);return addEventListener("hashchange",given),()=>removeEventListener(
 "hashchange",given)},[]),capability?html`<${View} key=${capability} capability=${capability} />`:html`<${NoLink} />`}function View({capability}){let readonly=new URLSearchParams(
