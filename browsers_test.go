@@ -63,3 +63,8 @@ func TestBrowserCommands(t *testing.T) {
 		t.Error("a list that cannot be read was written over")
 	}
 }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

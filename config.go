@@ -62,6 +62,7 @@ type serveConfig struct {
 	checkEvery    pool.Every
 	checkPlainURL string
 	certificate   *certificate // nil without TLS
+	given         []api.Flag   // the settings as they were given, without secrets
 }
 
 // misuse is an error of the caller, with exit code 2. refusal is a refusal for safety, with exit code 3.
@@ -91,6 +92,7 @@ func (f *faults) add(format string, a ...any) { *f = append(*f, fmt.Errorf(forma
 // resolve fills in the defaults and checks every setting. The error names all faults.
 func (c *serveConfig) resolve() error {
 	var f faults
+	c.given = c.settings()
 	c.resolveData(&f)
 	c.resolveBrowsers(&f)
 	c.resolveClientFiles(&f)
@@ -322,7 +324,8 @@ func (cfg *serveConfig) pool(own pool.Own) pool.Config {
 func (cfg *serveConfig) api(address net.Addr) api.Config {
 	c := api.Config{Version: versionInfo(), Data: cfg.Data, Listen: cfg.Listen, Address: address, AllowHost: cfg.AllowHost,
 		BehindProxy: cfg.proxies,
-		Key:         cfg.APIKey, AllowPrivate: cfg.allowPrivate(), UploadLimit: cfg.UploadLimit.bytes(), OpenFiles: openFiles()}
+		Key:         cfg.APIKey, AllowPrivate: cfg.allowPrivate(), UploadLimit: cfg.UploadLimit.bytes(), OpenFiles: openFiles(),
+		Settings: cfg.given}
 	if cfg.certificate != nil {
 		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cfg.certificate.get}
 	}

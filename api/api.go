@@ -61,6 +61,7 @@ type API struct {
 	base         string          // scheme://host:port
 	writeTime    time.Duration   // deadline of one write to a stream
 	openapi      []byte
+	started      time.Time
 	http         *http.Server
 }
 
@@ -69,8 +70,8 @@ func New(d Deps) *API {
 	useOurErrors()
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, events: d.Events, pool: d.Pool, site: d.Site,
 		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), loginCodes: newTickets(), authFailures: newAuthFailures(),
-		idempotency: newIdempotency(d.Store, d.Log),
-		mux:         http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
+		idempotency: newIdempotency(d.Store, d.Log), started: time.Now(),
+		mux: http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
 		jobs:        jobs{most: maxJobProfiles},

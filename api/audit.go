@@ -15,7 +15,7 @@ import (
 	"warren/store"
 )
 
-// Records who reads secrets. The record is written before the secret is answered.
+// Records who reads secrets, and who makes and renames workspaces. The record is written before the answer.
 
 // auditJSON is one record of the audit log.
 type auditJSON struct {
@@ -25,10 +25,10 @@ type auditJSON struct {
 	KeyName     string         `json:"keyName" example:"ci"`
 	WorkspaceID *string        `json:"workspaceId" doc:"null: several workspaces."`
 	Action      string         `json:"action" example:"proxy.secret"`
-	ObjectID    *string        `json:"objectId" doc:"The proxy; null: a list."`
+	ObjectID    *string        `json:"objectId" doc:"The proxy or workspace; null: a list."`
 	Remote      string         `json:"remote" doc:"The caller's address, as GET /ip answers it." example:"203.0.113.7"`
 	RequestID   string         `json:"requestId"`
-	Detail      map[string]any `json:"detail" doc:"What was requested, and how many there were."`
+	Detail      map[string]any `json:"detail" doc:"What was requested, and how many there were; the new name of a workspace."`
 }
 
 func (auditJSON) example() any {
@@ -39,6 +39,16 @@ func (auditJSON) example() any {
 
 // audit records what the caller is about to read. If it returns an error, the secret must not be answered.
 func (s *API) audit(ctx context.Context, action, workspace, object string, detail map[string]any) error {
+	row, err := s.auditEntry(ctx, action, workspace, object, detail)
+	if err != nil {
+		return err
+	}
+	return s.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.InsertAudit(ctx, row)) })
+}
+
+// auditEntry returns a record of what the caller does, for the transaction that does it.
+func (s *API) auditEntry(ctx context.Context, action, workspace, object string, detail map[string]any) (row store.InsertAuditParams,
+	err error) {
 	req := requestOf(ctx)
 	name := "WARREN_API_KEY"
 	key, err := s.store.Read().GetKey(ctx, store.GetKeyParams{ID: req.caller.KeyID})
@@ -46,21 +56,17 @@ func (s *API) audit(ctx context.Context, action, workspace, object string, detai
 	case err == nil:
 		name = key.Name
 	case !errors.Is(err, store.ErrNoRow):
-		return err
+		return row, err
 	}
 	text, err := json.Marshal(detail, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	row := store.InsertAuditParams{ID: store.NewID(), At: now(), KeyID: req.caller.KeyID, KeyName: name, WorkspaceID: workspace,
-		Action: action, ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}
-	return s.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.InsertAudit(ctx, row)) })
+	return store.InsertAuditParams{ID: store.NewID(), At: now(), KeyID: req.caller.KeyID, KeyName: name, WorkspaceID: workspace,
+		Action: action, ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}, err
 }
 
 // auditList holds the query parameters of the audit log.
 type auditList struct {
 	Paging
-	Action string `query:"action" enum:"proxy.secret,proxies.export"`
+	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename"`
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {

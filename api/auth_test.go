@@ -78,6 +78,9 @@ func routeTable() map[string]route {
 		"DELETE " + p + "/session-keys/current":                      {scope: "any"},
 		"POST " + p + "/login-links":                                 {scope: "any"},
 		"GET " + p + "/workspaces":                                   {scope: "read"},
+		"POST " + p + "/workspaces":                                  {scope: "admin", body: `{"id":"made"}`},
+		"PATCH " + p + "/workspaces/{id}":                            {scope: "admin", body: `{"name":"renamed"}`},
+		"GET " + p + "/server":                                       {scope: "admin"},
 		"GET " + p + "/browsers":                                     {scope: "read"},
 		"GET " + p + "/events":                                       {scope: "read", query: "x=1"}, // refused before it streams
 		"GET /openapi.json":                                          {},

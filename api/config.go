@@ -18,6 +18,7 @@ type Config struct {
 	Key          string            // WARREN_API_KEY; empty: none
 	AllowPrivate bool              // whether profiles may reach private networks
 	UploadLimit  int64             // maximum size of one upload in bytes; 0: runs.MaxUpload
+	Settings     []Flag            // what the server was started with, without secrets
 	OpenFiles    int               // limit of open file descriptors; 0: unknown
 }
 

@@ -105,9 +105,11 @@ func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBo
 			return q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
 				Offset: offset})
 		},
-		show: func(w store.Workspace) (workspaceJSON, error) {
-			return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt)}, nil
-		}})
+		show: func(w store.Workspace) (workspaceJSON, error) { return showWorkspace(w), nil }})
+}
+
+func showWorkspace(w store.Workspace) workspaceJSON {
+	return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt)}
 }
 
 // timeList is a list of rows of one kind, newest first, which are shown as J.

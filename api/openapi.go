@@ -64,7 +64,8 @@ func describeOperation(op *huma.Operation, sc store.Right) {
 
 // moreErrors are the statuses of single operations, beside those of all.
 var moreErrors = map[string][]int{
-	"createProfile": {409}, "createProfiles": {409}, "addProxy": {409}, "createKey": {409}, "importProxies": {409}, "restoreProfile": {409},
+	"createProfile": {409}, "createProfiles": {409}, "addProxy": {409}, "createKey": {409}, "createWorkspace": {409},
+	"importProxies": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
 	"updateProxy": {409, 412}, "patchProxy": {409, 412}, "deleteProxy": {409, 412},
 	"startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "stopProfile": {409}, "failbackProfile": {409},

@@ -118,7 +118,8 @@ var descriptions = map[string]string{
 		"`@` is in `url`, with %XX. Names, tags and notes that begin so get a `'` in front, which import removes.",
 	"proxySecret": "The only way to a stored password except an export with `secrets`. The access is recorded (GET /audit) " +
 		"before it is answered. If it cannot be recorded, nothing is answered.",
-	"listAudit": "Newest first: each read of a proxy's password and each export with secrets. A record has the key, the action, the " +
+	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, and each workspace made or " +
+		"renamed. A record has the key, the action, the " +
 		"object, the time and the caller's address. A key that sees some workspaces only sees their records.",
 	"updateProxy": updateProxyText,
 	"patchProxy":  updateProxyText,
@@ -139,7 +140,11 @@ var descriptions = map[string]string{
 	"endSession": "Revokes the session key that the request carries. Any other key gets 404.",
 	"createLoginLink": "The page at `url` exchanges the code behind `#` for a session key of this key (createSessionKey). The link " +
 		"works once, within 10 minutes, and until the server restarts. No body is needed.",
-	"listWorkspaces": "A workspace is created when a key that may see all workspaces first uses its id.",
+	"listWorkspaces":  "A workspace is created when a key that may see all workspaces first uses its id, or by POST /workspaces.",
+	"createWorkspace": "Only an id that the key sees. The change is recorded (GET /audit).",
+	"updateWorkspace": "The id stays: objects name their workspace by it. The change is recorded (GET /audit).",
+	"getServer": "What `serve` was started with, and what `warren doctor` finds on its machine now. Secrets are never part of it: " +
+		"addresses are answered without user, password and query.",
 }
 
 // updateProfileText is the description of PUT and PATCH.

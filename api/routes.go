@@ -55,7 +55,7 @@ func (s *API) routes() {
 	add(s, scopeWrite, "POST /proxies/import", "importProxies", "Import a list of proxies", s.importProxies)
 	add(s, scopeRead, "GET /proxies/export", "exportProxies", "Export proxies", s.exportProxies)
 	add(s, scopeSecrets, "GET /proxies/{id}/secret", "proxySecret", "Password: read that of a proxy", s.proxySecret)
-	add(s, scopeAdmin, "GET /audit", "listAudit", "Audit: list who read secrets", s.listAudit)
+	add(s, scopeAdmin, "GET /audit", "listAudit", "Audit: list who read secrets and changed workspaces", s.listAudit)
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
 	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
@@ -65,6 +65,9 @@ func (s *API) routes() {
 	add(s, scopeAny, "POST /tickets", "createTicket", "Ticket: open one WebSocket without a key", s.createTicket)
 	add(s, scopeRead, "GET /browsers", "listBrowsers", "List installed browsers", s.listBrowsers)
 	add(s, scopeRead, "GET /workspaces", "listWorkspaces", "List workspaces", s.listWorkspaces)
+	add(s, scopeAdmin, "POST /workspaces", "createWorkspace", "Create a workspace", s.createWorkspace)
+	add(s, scopeAdmin, "PATCH /workspaces/{id}", "updateWorkspace", "Rename a workspace", s.updateWorkspace)
+	add(s, scopeAdmin, "GET /server", "getServer", "Server: get its settings and the findings of its doctor", s.getServer)
 	add(s, scopeRead, "GET /counts", "getCounts", "Counts: how many profiles and proxies there are", s.counts)
 	// Streams, sockets and files, which huma does not serve.
 	s.stream(scopeRead, "GET /events", s.streamEvents)

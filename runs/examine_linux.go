@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 // stReadOnly is ST_RDONLY of statfs(2).
 const stReadOnly = 1
 
-func shmFinding() finding {
+func shmFinding() Finding {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs("/dev/shm", &st); err != nil {
-		return finding{Name: "/dev/shm", Detail: err.Error(), Advice: "mount a tmpfs at /dev/shm: Chrome keeps shared memory there"}
+		return Finding{Name: "/dev/shm", Detail: err.Error(), Advice: "mount a tmpfs at /dev/shm: Chrome keeps shared memory there"}
 	}
 	size := float64(st.Blocks) * float64(st.Bsize) / (1 << 20)
-	f := finding{Name: "/dev/shm", OK: size >= 256, Detail: fmt.Sprintf("%.0f MiB", size)}
+	f := Finding{Name: "/dev/shm", OK: size >= 256, Detail: fmt.Sprintf("%.0f MiB", size)}
 	if st.Flags&stReadOnly != 0 {
-		return finding{Name: "/dev/shm", Detail: "it cannot be written: browsers keep shared memory in their temporary folders " +
+		return Finding{Name: "/dev/shm", Detail: "it cannot be written: browsers keep shared memory in their temporary folders " +
 			"instead", Advice: "mount a tmpfs at /dev/shm that can be written"}
 	}
 	if !f.OK {
@@ -25,12 +25,12 @@ func shmFinding() finding {
 	return f
 }
 
-func filesFinding() finding {
+func filesFinding() Finding {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return finding{Name: "open files", Detail: err.Error()}
+		return Finding{Name: "open files", Detail: err.Error()}
 	}
-	f := finding{Name: "open files", OK: l.Max >= 4096, Detail: fmt.Sprintf("%d, at most %d", l.Cur, l.Max)}
+	f := Finding{Name: "open files", OK: l.Max >= 4096, Detail: fmt.Sprintf("%d, at most %d", l.Cur, l.Max)}
 	if !f.OK {
 		f.Advice = "ulimit -n 65536, or LimitNOFILE=65536 in the unit"
 	}
