@@ -1,25 +1,8 @@
-import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Panel,ProblemBox,
-ProblemDialog,Prose,Q,Router,SYSTEMS,Status,Store,T,Tags,ToastArea,Toasts,Waiting,address,ago,bytes,checkSentence,count,countryName,d,endWords,faultWords,href,html,
-lasting,moment,number,problemTitle,problemWords,proxyName,sentence,span,stageWords,useApp,useNow,useStore,w}from"./part-K6MB4GSM.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
-this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
-body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
-Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
-this.#key=key,this.#refused=refused}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){return this.call("POST",path,
-{body,...options})}put(path,body,options){return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELETE",path,{query})}async send(path,query,kind,text){
-let response=await this.open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text});return parse(await response.text())}async lines(path,body,signal,total,line){
-let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"application/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get(
-"X-Total-Count"));total(expected);let seen=0,rest="";for(let reader=response.body.pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.
-read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
-`);rest=texts.pop();for(let text of texts)line(parse(text));seen+=texts.length}if(seen<expected)throw new Problem(0,{...UNREACHABLE,detail:`The answer ended aft\
-er ${seen} of ${expected}. The server’s log says why.`},"")}async call(method,path,options={}){return(await this.full(method,path,options)).data}async full(method,path,{
-query,body,headers,...rest}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
-body:body===void 0?void 0:JSON.stringify(body),...rest}),text=await response.text().catch(()=>"");return{data:text?parse(text):null,etag:response.headers.get("E\
-Tag")}}async open(method,address2,{headers,...rest}={}){let response;try{response=await fetch(address2,{method,headers:{...this.#key&&{Authorization:`Bearer ${this.#key}`},
-...headers},cache:"no-store",credentials:"omit",redirect:"error",...rest})}catch(error){throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")}if(response.
-ok)return response;let body=parse(await response.text().catch(()=>""))||{},problem=new Problem(response.status,body,response.headers.get("X-Request-Id")||"");throw problem.
-status===401&&this.#refused(problem),problem}};function search(query){let params=new URLSearchParams;for(let[name,value]of Object.entries(query||{}))for(let one2 of Array.
-isArray(value)?value:[value])one2!=null&&one2!==""&&params.append(name,one2);let text=params.toString();return text&&`?${text}`}function parse(text){try{return JSON.
-parse(text)}catch{return null}}var TIMINGS=[["resolveMs","Name"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,
+import{ToastArea,Toasts}from"./part-BCNO5GAE.js";import{Api,BulkBar,Chips,Choice,Drawer,Facts,Field,Form,FreeFilter,Grid,GridProblem,Lines,ProxyCache,Refresher,
+Section,TagField,Text,ViewMenu,dropKey,exchange,linesOf,looksLikeKey,number as number2,readKey,recall,remember,revoke,saveKey,takeFromAddress,useColumns,useForm,
+useList,useObject,useProxy,useSort,watchKey}from"./part-FNCVEODO.js";import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,Logo,
+Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,ProblemBox,ProblemDialog,Prose,Q,Router,SYSTEMS,Status,Store,T,Tags,Waiting,address,ago,bytes,checkSentence,
+count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,problemWords,proxyName,sentence,span,stageWords,useApp,useNow,useStore}from"./part-SZPQVDJW.js";var TIMINGS=[["resolveMs","Name"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -49,7 +32,7 @@ wsEndpoint)});`,"const [context] = browser.contexts();","const page = context.pa
 from playwright.sync_api import sync_playwright","","with sync_playwright() as p:",`    browser = p.chromium.connect_over_cdp(${JSON.stringify(run.wsEndpoint)})`,
 "    context = browser.contexts[0]","    page = context.pages[0] if context.pages else context.new_page()"]},{name:"Puppeteer",lines:run=>["import puppeteer fro\
 m 'puppeteer-core';","","const browser = await puppeteer.connect({",`  browserWSEndpoint: ${JSON.stringify(run.wsEndpoint)},`,"  defaultViewport: null,","});","\
-const [page] = await browser.pages();"]}];function ConnectDialog({profile,run,close}){return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} about=${profile.
+const [page] = await browser.pages();"]}];function ConnectDialog({profile,run,close}){return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts2} run=${run} />`} about=${profile.
 id} close=${close}>
     <div class="dialog-content">
       <${Warnings} warnings=${run.warnings||[]} />
@@ -62,7 +45,7 @@ id} close=${close}>
     </div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
   <//>`}function Warnings({warnings}){return warnings.length?html`<${Notice}>${warnings.length===1?html`<${Prose} text=${sentence(warnings[0].message)} />`:html`<ul>${warnings.
-map(({code,message})=>html`<li key=${code}><${Prose} text=${sentence(message)} /></li>`)}</ul>`}<//>`:null}function Facts({run}){let{browser,proxy}=run;return html`<span class="facts">
+map(({code,message})=>html`<li key=${code}><${Prose} text=${sentence(message)} /></li>`)}</ul>`}<//>`:null}function Facts2({run}){let{browser,proxy}=run;return html`<span class="facts">
     ${browser&&html`<span>${browser.product} ${browser.version}${run.headless?", headless":""}</span>`}
     ${proxy?html`<span><${Country} code=${proxy.country} /> ${proxy.exitIp||"Exit not known yet"}${proxy.latencyMs!=null?` · ${span(proxy.latencyMs)}`:""}</span>`:
 html`<span>Direct, without a proxy</span>`}
@@ -95,55 +78,7 @@ setDrawn]=d(!1),{id,run}=profile;return A(()=>{let end=null;setDrawn(!1);let dra
 canvas.current.getContext("2d").drawImage(bitmap,0,0),setDrawn(!0)},observer=new IntersectionObserver(entries=>{let seen=entries.at(-1).isIntersecting;seen||end?.(),
 end=seen?end||previews.watch(id,run.runId,draw):null});return observer.observe(canvas.current.parentElement),()=>{observer.disconnect(),end?.()}},[id,run?.runId]),
 html`<a class=${drawn?"preview":"preview is-empty"} href=${viewOf(id)} tabindex="-1" aria-hidden="true" title="View"><canvas ref=${canvas}></canvas></a>`}function viewOf(id){
-return href("live",new URLSearchParams({profile:id}))}function useForm(initial){let[values,setValues]=d(initial),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),root=T(null),names=T(new Set);A(()=>{if(!problem)return;
-(root.current?.querySelector('[aria-invalid="true"]')||root.current?.querySelector('[role="alert"]'))?.focus()},[problem]);let faults=name=>(problem?.errors||[]).
-filter(error=>name&&Problem.field(error)===name);return{values,problem,busy,root,names:names.current,set:(name,value)=>setValues(before=>({...before,[name]:value})),
-setAll:all=>setValues(all),setProblem,faults,shown:()=>[...names.current].flatMap(faults),async send(work){if(!busy){setBusy(!0),setProblem(null);try{await work(
-values)}catch(error){setProblem(error)}setBusy(!1)}}}}function Form({form,work,children,foot,explain,plain}){let app=useApp(),first=T(JSON.stringify(form.values)),
-changed=!form.busy&&JSON.stringify(form.values)!==first.current;A(()=>form.root.current.querySelector("[autofocus]")?.focus(),[]),A(()=>app.holdForm(form.root,changed),
-[changed]),A(()=>()=>app.holdForm(form.root,!1),[]);let submit=event=>{event.preventDefault(),form.send(work)};return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
-    <div class=${plain?"form-content":"dialog-content"}>
-      ${children}
-      <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem&&explain?.(form.problem)}<//>
-    </div>
-    ${foot&&html`<footer class=${plain?"form-foot":"dialog-foot"}>${foot}</footer>`}
-  </form>`}function Field({form,name,member=name,say,label,hint,optional,control,wide}){let id=P();A(()=>(form.names.add(member),()=>form.names.delete(member)),
-[member]);let faults=form.faults(member),described=[hint&&`${id}-hint`,faults.length&&`${id}-fault`].filter(Boolean).join(" "),tied={id,name,"aria-describedby":described||
-void 0,"aria-invalid":faults.length?"true":void 0};return html`<div class=${wide?"field wide":"field"}>
-    <label for=${id}>${label}${optional&&html`<span class="optional"> optional</span>`}</label>
-    ${control(tied)}
-    ${faults.length>0&&html`<p class="fault" id=${`${id}-fault`}>${say||faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
-    ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
-  </div>`}function Text({form,name,member,say,label,hint,optional,wide,...rest}){return html`<${Field} ...${{form,name,member,say,label,hint,optional,wide,control:tied=>html`<input type="text" ...${tied} ...${rest} value=${form.
-values[name]}
-    onInput=${event=>form.set(name,event.currentTarget.value)} spellcheck=${!1} />`}} />`}function Lines({form,name,label,hint,optional,rows=3,...rest}){return html`<${Field} wide ...${{
-form,name,label,hint,optional,control:tied=>html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
-    onInput=${event=>form.set(name,event.currentTarget.value)}></textarea>`}} />`}function Choice({form,name,member,label,hint,options,wide}){return html`<${Field} ...${{
-form,name,member,label,hint,wide,control:tied=>html`<select ...${tied} value=${form.values[name]} onChange=${event=>form.set(name,event.currentTarget.value)}>
-    ${options.map(([value,words])=>html`<option key=${value} value=${value} selected=${value===form.values[name]}>${words}</option>`)}
-  </select>`}} />`}function TagField({form,name,label,hint}){let[text,setText]=d(""),tags=form.values[name],take=raw=>{let fresh=raw.split(",").map(tag=>tag.trim()).
-filter(tag=>tag&&!tags.includes(tag));fresh.length&&form.set(name,[...tags,...fresh]),setText("")},drop=tag=>form.set(name,tags.filter(other=>other!==tag)),typed=event=>{
-event.key==="Enter"&&text.trim()?(event.preventDefault(),take(text)):event.key==="Backspace"&&!text&&tags.length&&drop(tags.at(-1))},input=event=>event.currentTarget.
-value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.value);return html`<${Field} wide ...${{form,name,label,hint,optional:!0,control:tied=>html`<div class="tag-field">
-    ${tags.map(tag=>html`<span class="tag" key=${tag}><bdi>${tag}</bdi>
-      <button type="button" aria-label=${`Remove tag ${tag}`} onClick=${()=>drop(tag)}><${Icon} name="close" /></button></span>`)}
-    <input type="text" ...${tied} value=${text} onInput=${input} onKeyDown=${typed} onBlur=${()=>take(text)} spellcheck=${!1} />
-  </div>`}} />`}function Section({form,title,summary,names,children}){let faulty=names.some(name=>form.faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||
-faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
-    <summary><span class="section-title">${title}</span><span class="section-summary">${summary}</span></summary>
-    <div class="fields">${children}</div>
-  </details>`}function number2(text){let trimmed=String(text).trim();return trimmed!==""&&Number.isFinite(Number(trimmed))?Number(trimmed):trimmed}function linesOf(text){
-return text.split(`
-`).map(line=>line.trim()).filter(Boolean)}var MANY=100,KEPT=3e3,ProxyCache=class{#api;#known=new Map;#watchers=new Map;#missing=new Set;#planned=!1;constructor(api){this.#api=api}get(id){return this.#known.
-get(id)}watch(id,watcher){let watchers=this.#watchers.get(id)||new Set;return this.#watchers.set(id,watchers.add(watcher)),this.#known.has(id)||this.#ask(id),()=>{
-watchers.delete(watcher),watchers.size||this.#watchers.delete(id)}}keep(proxy){this.#set(proxy.id,proxy)}onEvent({type,data}){if(type==="everything"||type.startsWith(
-"proxy.")&&!data?.id)for(let id of[...this.#known.keys()])this.#forget(id);else type==="proxy.deleted"?this.#set(data.id,null):type.startsWith("proxy.")&&this.#forget(
-data.id)}#forget(id){this.#watchers.has(id)?this.#ask(id):this.#known.delete(id)}#ask(id){this.#missing.add(id),!this.#planned&&(this.#planned=!0,requestAnimationFrame(
-()=>this.#read()))}async#read(){let ids=[...this.#missing].slice(0,MANY);ids.forEach(id=>this.#missing.delete(id));try{let{data}=await this.#api.get("/proxies",
-{id:ids}),found=new Map(data.map(proxy=>[proxy.id,proxy]));for(let id of ids)this.#set(id,found.get(id)??null)}catch{}this.#planned=!1;let[next]=this.#missing;next&&
-this.#ask(next)}#set(id,proxy){this.#known.delete(id),this.#known.set(id,proxy);for(let[old]of this.#known){if(this.#known.size<=KEPT)break;this.#watchers.has(old)||
-this.#known.delete(old)}this.#watchers.get(id)?.forEach(watcher=>watcher(proxy))}};function useProxy(id){let{proxies}=useApp(),[,draw]=d(null);return A(()=>id?proxies.
-watch(id,draw):void 0,[id]),id?proxies.get(id):void 0}var DELETED="gone";function proxyOf(profile){return profile.proxyId||(profile.proxyMissing?DELETED:"")}var FOUND=20,PAUSE_MS=120;function ProxyField({form,workspaceId,
+return href("live",new URLSearchParams({profile:id}))}var DELETED="gone";function proxyOf(profile){return profile.proxyId||(profile.proxyMissing?DELETED:"")}var FOUND=20,PAUSE_MS=120;function ProxyField({form,workspaceId,
 hint}){return html`<${Field} wide ...${{form,name:"proxyId",label:"Proxy",hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied}} />`}} />`}function Finder({
 form,workspaceId,tied}){let{api}=useApp(),chosen=form.values.proxyId,proxy=useProxy(chosen&&chosen!==DELETED?chosen:""),listId=P(),[text,setText]=d(null),[found,
 setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text!==null;A(()=>{if(!open)return;let ending=new AbortController,timer=setTimeout(()=>api.get("/proxies",{search:text.
@@ -248,14 +183,7 @@ PREFIX_MS&&PLACES[event.key])return this.#prefix=0,event.preventDefault(),app.ro
 let act={"/":()=>focusSearch(),n:()=>app.createHere(),"?":()=>app.open(KeysDialog,{})}[event.key];return act?(event.preventDefault(),act()):app.gridKey?.(event)}};
 function focusSearch(){let box=document.querySelector('main input[type="search"]');box?.focus(),box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
     ${LIST.map(([title,keys])=>html`<section key=${title}><h3>${title}</h3><dl class="keys">${keys.map(([key,words])=>html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl></section>`)}
-  </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}var NAME="warren.key",memory="";function takeFromAddress(){let[,kind,given]=/^#(code|key)=(.+)$/.exec(location.hash)||[];if(!given)return null;history.replaceState(
-null,"",location.pathname+location.search);let text=given;try{text=decodeURIComponent(given)}catch{}return looksLikeKey(text)?{[kind]:text}:null}function looksLikeKey(text){
-return/^[\x21-\x7e]{1,200}$/.test(text)}async function exchange({key="",code}){return(await new Api(key).post("/session-keys",code?{code}:{})).key}function revoke(key){
-return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}function readKey(){return stored(()=>sessionStorage)||stored(()=>localStorage)||memory}
-function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
-NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
-(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
-"storage",listen),()=>removeEventListener("storage",listen)}function Login({enter,reason}){let[key,setKey]=d(""),[onlyThisTab,setOnlyThisTab]=d(!1),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(
+  </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}function Login({enter,reason}){let[key,setKey]=d(""),[onlyThisTab,setOnlyThisTab]=d(!1),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(
 !1),field=T(null);return html`<main class="login">
     <form class="login-card" onSubmit=${async event=>{event.preventDefault();let given=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given)){setFault(
 given?"This is not a key: it has spaces or letters that no key has.":"Paste your key first."),field.current.focus();return}setBusy(!0);try{enter(await exchange(
@@ -286,8 +214,7 @@ n with this tab":""}.</p>
       <h1 tabindex="-1">Logging in…</h1>
     </div>
     <${Landscape} />
-  </main>`}function Landscape(){return html`<div class="landscape">${[1,2,3,4].map(part=>html`<${Burrows} key=${part} />`)}</div>`}var PREFIX="warren.";function recall(name,fallback){try{let text=localStorage.getItem(PREFIX+name);return text===null?fallback:JSON.parse(text)}catch{return fallback}}
-function remember(name,value){try{value===null?localStorage.removeItem(PREFIX+name):localStorage.setItem(PREFIX+name,JSON.stringify(value))}catch{}}var ADDRESS="api/v1/events";var Parser=class{#rest="";#event=blank();#emit;lastId="";constructor(emit){this.#emit=emit}push(text){this.#rest+=text;let lines=this.#rest.split(/\r\n|\n|\r(?!$)/);
+  </main>`}function Landscape(){return html`<div class="landscape">${[1,2,3,4].map(part=>html`<${Burrows} key=${part} />`)}</div>`}var ADDRESS="api/v1/events";var Parser=class{#rest="";#event=blank();#emit;lastId="";constructor(emit){this.#emit=emit}push(text){this.#rest+=text;let lines=this.#rest.split(/\r\n|\n|\r(?!$)/);
 this.#rest=lines.pop();for(let line of lines)this.#line(line)}#line(line){if(line==="")return this.#done();let colon=line.indexOf(":");if(colon===0)return;let name=colon<
 0?line:line.slice(0,colon),value=colon<0?"":line.slice(colon+1).replace(/^ /,"");name==="data"&&this.#event.data.push(value),name==="event"&&(this.#event.type=value),
 name==="id"&&!value.includes("\0")&&(this.lastId=value)}#done(){let{type,data}=this.#event;this.#event=blank(),data.length&&this.#emit({type,text:data.join(`
@@ -301,22 +228,17 @@ for(;;){let{value,done}=await reader.read();if(done)return;clearTimeout(watchdog
 clearTimeout(watchdog),signal.removeEventListener("abort",stop2)}}function deliver(type,text,event){let body;try{body=JSON.parse(text)}catch{return}event({...body,
 type:body.type||type})}function pause(ms,signal){return new Promise(resolve=>{let timer=setTimeout(done,ms),visible=()=>document.visibilityState==="visible"&&done();
 function done(){clearTimeout(timer),removeEventListener("online",done),document.removeEventListener("visibilitychange",visible),signal.removeEventListener("abor\
-t",done),resolve()}addEventListener("online",done),document.addEventListener("visibilitychange",visible),signal.addEventListener("abort",done)})}var Refresher=class{#one;#all;#ids=new Set;#everything=!1;#timer=0;#working=!1;#stopped=!1;#again=1e3;constructor(one2,all){this.#one=one2,this.#all=all}mark(id){
-this.#ids.add(id),this.#plan(60)}markAll(){this.#everything=!0,this.#plan(60)}stop(){clearTimeout(this.#timer),this.#working=!0,this.#stopped=!0}#plan(ms){this.#working||
-this.#timer||(this.#timer=setTimeout(()=>this.#work(),ms))}async#work(){let ids=[...this.#ids],all=this.#everything||ids.length>10;this.#timer=0,this.#working=!0,
-this.#everything=!1,this.#ids.clear();let work=all?[this.#all()]:ids.map(id=>this.#one(id)),failed=(await Promise.allSettled(work)).map(({reason})=>isTemporary(
-reason));if(this.#stopped)return;this.#working=!1;let soon=all?300:60;failed.includes(!0)?(soon=this.#again,this.#again=Math.min(2*this.#again,6e4),all?this.#everything=
-!0:ids.filter((_,i)=>failed[i]).forEach(id=>this.#ids.add(id))):this.#again=1e3,(this.#ids.size||this.#everything)&&this.#plan(soon)}};function isTemporary(problem){
-return!!problem&&(!problem.status||problem.status===429||problem.status>=500)}var WORKSPACE="warren.workspace",Model=class{workspaces=new Store([]);workspace=new Store(remembered());counts=new Store(null);connection=new Store("connecting");event=new Store(
-null);#api;#ending=new AbortController;#counts=new Refresher(()=>this.readCounts(),()=>this.readCounts());constructor(api){this.#api=api}begin(){this.readWorkspaces(),
-this.#counts.markAll(),follow(this.#api,{signal:this.#ending.signal,event:event=>this.#onEvent(event),state:state=>{this.connection.set(state==="again"?"live":state),
-state==="again"&&this.readAll()}})}end(){this.#ending.abort(),this.#counts.stop()}readAll(){this.#counts.markAll(),this.readWorkspaces(),this.event.set({type:"e\
-verything"})}async readCounts(){this.counts.set(await this.#api.get("/counts",{workspaceId:this.workspace.value}))}async readWorkspaces(){try{let{data}=await this.#api.
-get("/workspaces",{limit:200});this.#addWorkspaces(data.map(workspace=>workspace.id))}catch{}}sawWorkspaces(objects){this.#addWorkspaces(objects.map(object=>object.
-workspaceId))}#addWorkspaces(ids){let known=this.workspaces.value,all=new Set([...known,...ids.filter(Boolean)]);all.size!==known.length&&this.workspaces.set([...all].
-sort())}chooseWorkspace(id){this.workspace.set(id),this.#counts.markAll();try{sessionStorage.setItem(WORKSPACE,id)}catch{}}#onEvent(event){return event.type==="\
-events.lost"?this.readAll():(/^(profile|proxy|run)\./.test(event.type)&&this.#counts.markAll(),event.workspaceId&&this.#addWorkspaces([event.workspaceId]),this.
-event.set(event))}};function remembered(){try{return sessionStorage.getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS2=120,FOUND2=6;function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[
+t",done),resolve()}addEventListener("online",done),document.addEventListener("visibilitychange",visible),signal.addEventListener("abort",done)})}var WORKSPACE="warren.workspace",RECENT=300,Model=class{workspaces=new Store([]);workspace=new Store(remembered());counts=new Store(null);connection=new Store("\
+connecting");event=new Store(null);recent=new Store([]);#api;#ending=new AbortController;#counts=new Refresher(()=>this.readCounts(),()=>this.readCounts());constructor(api){
+this.#api=api}begin(){this.readWorkspaces(),this.#counts.markAll(),follow(this.#api,{signal:this.#ending.signal,event:event=>this.#onEvent(event),state:state=>{
+this.connection.set(state==="again"?"live":state),state==="again"&&this.readAll()}})}end(){this.#ending.abort(),this.#counts.stop()}readAll(){this.#counts.markAll(),
+this.readWorkspaces(),this.event.set({type:"everything"})}async readCounts(){this.counts.set(await this.#api.get("/counts",{workspaceId:this.workspace.value}))}async readWorkspaces(){
+try{let{data}=await this.#api.get("/workspaces",{limit:200});this.#addWorkspaces(data.map(workspace=>workspace.id))}catch{}}sawWorkspaces(objects){this.#addWorkspaces(
+objects.map(object=>object.workspaceId))}#addWorkspaces(ids){let known=this.workspaces.value,all=new Set([...known,...ids.filter(Boolean)]);all.size!==known.length&&
+this.workspaces.set([...all].sort())}chooseWorkspace(id){this.workspace.set(id),this.#counts.markAll();try{sessionStorage.setItem(WORKSPACE,id)}catch{}}#onEvent(event){
+return event.type==="events.lost"?this.readAll():(/^(profile|proxy|run)\./.test(event.type)&&this.#counts.markAll(),event.workspaceId&&this.#addWorkspaces([event.
+workspaceId]),event.id&&this.recent.set([event,...this.recent.value.slice(0,RECENT-1)]),this.event.set(event))}};function remembered(){try{return sessionStorage.
+getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS2=120,FOUND2=6;function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[
 {label:"New profile",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add a proxy",icon:"plus",words:"new create",run:()=>app.createProxy()},
 {label:"Import proxies",icon:"upload",words:"paste list file",run:()=>app.importProxies()},go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),
 go("Running browsers","running","running",void 0,"runs"),go("Trash","trash","trash",void 0,"deleted"),go("Settings","settings","settings",void 0,"keys browsers \
@@ -354,142 +276,7 @@ note}</span>`}</li>`)}
       </ul>
       ${lines[at]?.more&&html`<div class="palette-foot">${lines[at].more.map(action=>html`<button type="button" key=${action.label} class="button small" onClick=${()=>choose(
 action)}>${action.label}</button>`)}</div>`}
-    </div></dialog>`}var Columns=class{chosen;#key;constructor(name,columns){this.all=columns,this.#key=`columns.${name}`;let known=new Set(columns.map(({id})=>id)),kept=recall(this.#key,
-null),ids=Array.isArray(kept)?kept.filter(id=>known.has(id)):[];this.chosen=new Store(ids.length?ids:this.preset())}preset(){return this.all.filter(({hidden})=>!hidden).
-map(({id})=>id)}show(id,shown){let ids=this.chosen.value;this.#keep(shown?[...ids,id]:ids.filter(other=>other!==id))}move(id,by){let ids=[...this.chosen.value],
-from=ids.indexOf(id),to=from+by;from<0||to<0||to>=ids.length||(ids.splice(to,0,...ids.splice(from,1)),this.#keep(ids))}reset(){this.#keep(this.preset())}#keep(ids){
-this.chosen.set(ids),remember(this.#key,ids.join()===this.preset().join()?null:ids)}},CHECKBOX=40,PADDING=28;function fitting(columns,ids,width,actions){let shown=ids.
-map(id=>columns.find(column=>column.id===id)).filter(Boolean),needed=()=>shown.reduce((sum,{min,width:fixed})=>sum+(min??fixed),CHECKBOX+PADDING+actions);for(;needed()>
-width&&shown.some(({always})=>!always);){let weakest=shown.filter(({always})=>!always).reduce((a,b)=>(b.rank??0)>=(a.rank??0)?b:a);shown=shown.filter(column=>column!==
-weakest)}let tracks=shown.map(({width:fixed,min,grow})=>grow?`minmax(${min??fixed}px, ${grow}fr)`:`${fixed}px`);return{shown,tracks:[`${CHECKBOX}px`,...tracks,`${actions}\
-px`].join(" ")}}var CARDS_BELOW=720,ROW={compact:44,comfortable:52},CARD=92,OVER=6,TALLEST=15e6;function Grid({label,rows,columns,selection,sort,order,onSort,actions,actionsWidth=120,
-open,opened,tone=()=>"",keys={},what}){let app=useApp(),box=T(null),{width,height}=useSize(box),view=useStore(rows.view),chosenColumns=useStore(columns.chosen),
-chosen=useStore(selection.state),density=useStore(app.density),cards=width>0&&width<CARDS_BELOW,rowHeight=cards?CARD:ROW[density],total=view.total??0,place=useScroll(
-box,total,rowHeight,height),{shown,tracks}=w(()=>fitting(columns.all,chosenColumns,cards?1/0:width,actionsWidth),[columns,chosenColumns,width,cards,actionsWidth]),
-cursor=useCursor({app,box,rows,total,selection,open,keys,place,rowHeight});A(()=>rows.want(Math.max(0,place.first-OVER),place.last+OVER),[rows,place.first,place.
-last,view.version]);let toggle=(row,index,extend)=>extend?selection.extend(row,index,(from,to)=>rows.range(from,to)):selection.toggle(row,index),drawn=[];for(let index=Math.
-max(0,place.first-OVER);index<Math.min(total,place.last+OVER);index++){let row=rows.at(index),top=index*rowHeight+place.shift;drawn.push(row?html`<${Row} key=${row.
-id} ...${{row,index,top,shown,actions,open,toggle,cards,what}} tone=${tone(row)}
-          chosen=${chosen.all!==chosen.ids.has(row.id)} opened=${opened===row.id} cursor=${cursor.index===index} />`:html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index+
-2} style=${{transform:`translateY(${top}px)`}}>
-          <span role="cell" class="cell"></span><span role="cell" class="cell"><span class="bone"></span></span></div>`)}return html`<div class=${cards?"grid is\
--cards":"grid"} ref=${box} role="table" aria-label=${label} aria-rowcount=${total+1} aria-busy=${view.total===null}
-      style=${{"--tracks":tracks,"--row":`${rowHeight}px`}} onKeyDown=${cursor.onKey} onFocusIn=${cursor.onFocus}>
-    <${Head} ...${{shown,rows,total,selection,chosen,sort,order,onSort,cards}} />
-    <div class="grid-body" role="rowgroup" style=${{height:`${place.tall}px`}}>${drawn}</div>
-  </div>`}function Head({shown,rows,total,selection,chosen,sort,order,onSort,cards}){let size=selection.size(total),some=size>0&&size<total,all=T(null);F(()=>{all.
-current.indeterminate=some});let toggleAll=()=>size>0?selection.clear():total===rows.loaded().length?selection.choose(rows.loaded(),!0):selection.chooseAll();return html`<div class="grid-head" role="rowgroup"><div class="row" role="row" aria-rowindex="1">
-    <span role="columnheader" class="cell cell-tick"><input type="checkbox" ref=${all} checked=${size>0&&!some} disabled=${total===0}
-      aria-label=${size>0?"Clear the selection":"Select all"} onChange=${toggleAll} /></span>
-    ${!cards&&shown.map(column=>{let active=column.sort&&column.sort===sort;return html`<span key=${column.id} role="columnheader" class=${column.numeric?"cell \
-is-number":"cell"} aria-sort=${active?order==="asc"?"ascending":"descending":column.sort?"none":void 0}>
-        ${column.sort?html`<button type="button" class="sort" onClick=${()=>onSort(column.sort,active?order==="asc"?"desc":"asc":column.first||"desc")}>
-              <span>${column.label}</span><${Icon} name=${active?order==="asc"?"up":"down":"unsorted"} /></button>`:column.label}</span>`})}
-    ${cards&&html`<span role="columnheader" class="cell">${"Select all"}</span>`}
-    <span role="columnheader" class="cell"><span class="visually-hidden">Actions</span></span>
-  </div></div>`}function Row({row,index,top,shown,actions,open,toggle,cards,what,tone,chosen,opened,cursor}){let name=what(row);return w(()=>html`<div role="row" aria-rowindex=${index+
-2} data-id=${row.id} data-index=${index} tabindex=${cursor?0:-1}
-      class=${`row ${tone} ${chosen?"is-chosen":""} ${opened?"is-open":""}`} style=${{transform:`translateY(${top}px)`}}
-      onDblClick=${event=>!event.target.closest("button, a, input")&&open?.(row)}>
-    <span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
-      onClick=${event=>{event.preventDefault(),toggle(row,index,event.shiftKey)}} /></span>
-    ${cards?html`<${Card} row=${row} shown=${shown} />`:shown.map(column=>html`<span key=${column.id} role="cell" class=${`cell cell-${column.id} ${column.numeric?
-"is-number":""}`}>${column.draw(row)}</span>`)}
-    <span role="cell" class="cell cell-actions">${actions?.(row)}</span>
-  </div>`,[row,index,top,shown,actions,toggle,cards,tone,chosen,opened,cursor])}function Card({row,shown}){let[main,...rest]=[...shown].sort((a,b)=>!!b.always-!!a.
-always);return html`<span role="cell" class="cell card-main">${main.draw(row)}</span>
-    <span role="cell" class="cell card-rest">${rest.filter(({card})=>card).map(column=>html`<span key=${column.id} class=${`cell-${column.id}`}>${column.draw(row)}</span>`)}</span>`}
-function useSize(box){let[size,setSize]=d({width:0,height:0});return F(()=>{let read2=()=>{let{clientWidth:width,clientHeight:height}=box.current;setSize(before=>before.
-width===width&&before.height===height?before:{width,height})},observer=new ResizeObserver(read2);return observer.observe(box.current),read2(),()=>observer.disconnect()},
-[]),size}function useScroll(box,total,rowHeight,height){let[top,setTop]=d(0);A(()=>{let frame=0,scrolled=()=>{frame||=requestAnimationFrame(()=>{frame=0,setTop(
-box.current?.scrollTop??0)})};return box.current.addEventListener("scroll",scrolled,{passive:!0}),()=>{cancelAnimationFrame(frame),box.current?.removeEventListener(
-"scroll",scrolled)}},[]);let whole=total*rowHeight,tall=Math.min(whole,TALLEST),ratio=whole>TALLEST?(whole-height)/(TALLEST-height):1,start2=ratio===1?Math.floor(
-top/rowHeight):top*ratio/rowHeight,first=Math.max(0,Math.floor(start2)),last=Math.min(total,first+Math.ceil(height/rowHeight)+1);return w(()=>({first,last,tall,
-shift:ratio===1?0:top-top*ratio,scrollTo:index=>scrollTo(box.current,index,rowHeight,ratio)}),[first,last,tall,ratio===1?0:top,rowHeight,ratio])}function scrollTo(box,index,rowHeight,ratio){
-let head=box.querySelector(".grid-head").offsetHeight,at=index*rowHeight,top=box.scrollTop*ratio,end=top+box.clientHeight-head;at<top?box.scrollTop=at/ratio:at+
-rowHeight>end&&(box.scrollTop=(at+rowHeight-box.clientHeight+head)/ratio)}function useCursor({app,box,rows,total,selection,open,keys,place}){let[index,setIndex]=d(
-0),wanted=T(-1);F(()=>{if(wanted.current<0)return;let row=box.current.querySelector(`.row[data-index="${wanted.current}"]`);row&&(wanted.current=-1,row.focus({preventScroll:!0}))});
-let move=to=>{let next=Math.max(0,Math.min(total-1,to));if(total===0)return;setIndex(next),place.scrollTo(next);let drawn=box.current.querySelector(`.row[data-i\
-ndex="${next}"]`);drawn?drawn.focus({preventScroll:!0}):wanted.current=next},act=event=>{let row=rows.at(index),page=Math.max(1,place.last-place.first-2),to={ArrowDown:index+
-1,j:index+1,ArrowUp:index-1,k:index-1,PageDown:index+page,PageUp:index-page,Home:0,End:total-1}[event.key],focused=document.activeElement?.classList.contains("r\
-ow");if(to!==void 0)move(focused?to:index);else if(row&&(event.key===" "||event.key==="x"))event.shiftKey?selection.extend(row,index,(from,last)=>rows.range(from,
-last)):selection.toggle(row,index);else if(row&&event.key==="Enter"&&open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.key](row);else return!1;
-return event.preventDefault(),!0},latest=T(act);return latest.current=act,A(()=>{let key=event=>latest.current(event);return app.gridKey=key,()=>{app.gridKey===
-key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-1)),onFocus:event=>{let at=event.target.closest(".row[data-index]")?.dataset.index;at!==void 0&&
-setIndex(Number(at))},onKey:event=>{event.target.classList.contains("row")&&!event.ctrlKey&&!event.metaKey&&!event.altKey&&act(event)&&event.stopPropagation()}}}
-function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
-reload().catch(()=>{})}>Try again</button><//>`}function Chips({filters,params}){let{router}=useApp(),set=(name,value)=>router.refine({[name]:value}),active=filters.flatMap(filter=>params.getAll(filter.name).
-filter(Boolean).map(value=>({filter,value}))),drop=({filter,value})=>set(filter.name,params.getAll(filter.name).filter(other=>other!==value)),add2=(filter,value)=>set(
-filter.name,filter.many?[...new Set([...params.getAll(filter.name),value])]:value);return html`<div class="chips" role="group" aria-label="Filters">
-    ${active.map(one2=>html`<span key=${`${one2.filter.name}=${one2.value}`} class="filter-chip"><span class="filter-chip-words"><span class="filter-chip-label">${one2.
-filter.label}</span>
-      <bdi>${one2.filter.text?one2.filter.text(one2.value):wordsOf(one2)}</bdi></span>
-      <button type="button" class="filter-chip-drop" aria-label=${`Remove the filter ${one2.filter.label}`} onClick=${()=>drop(one2)}><${Icon} name="close" /></button></span>`)}
-    <${Panel} label="Add a filter" class="button quiet" face=${html`<${Icon} name="filter" /><span>Filter</span>`}>${close=>html`<${FilterList} ...${{filters,params,
-add:add2,close}} />`}<//>
-    ${active.length>1&&html`<button type="button" class="button quiet" onClick=${()=>router.refine(Object.fromEntries(filters.map(({name})=>[name,""])))}>Clear all</button>`}
-  </div>`}function wordsOf({filter,value}){return filter.options?.find(([one2])=>one2===value)?.[1]??value}function FilterList({filters,params,add:add2,close}){
-return html`<div class="filter-list">${filters.map(filter=>{let choose=value2=>{close(),value2&&add2(filter,value2)},value=params.get(filter.name)||"";return html`<div class="filter-line" key=${filter.
-name}><span class="filter-name" id=${`f-${filter.name}`}>${filter.label}</span>
-      ${filter.options?html`<span class="filter-options" role="group" aria-labelledby=${`f-${filter.name}`}>${filter.options.map(([one2,words])=>html`<button type="button" key=${one2} class="chip-option" aria-pressed=${value===
-one2} onClick=${()=>choose(one2)}>${words}</button>`)}</span>`:html`<${filter.panel} value=${value} choose=${choose} label=${filter.label} />`}</div>`})}</div>`}
-function FreeFilter({suggestions=[],placeholder,pattern}){return({choose,label})=>html`<form class="filter-free" onSubmit=${event=>{event.preventDefault(),choose(
-new FormData(event.currentTarget).get("value").trim())}}>
-    <input name="value" aria-label=${label} placeholder=${placeholder} pattern=${pattern} required list=${`list-${label}`} autocomplete="off" spellcheck=${!1} />
-    <datalist id=${`list-${label}`}>${(typeof suggestions=="function"?suggestions():suggestions).map(one2=>html`<option key=${one2} value=${one2} />`)}</datalist>
-    <button class="button small">Apply</button></form>`}function ViewMenu({columns,sort,order,onSort}){let app=useApp(),chosen=useStore(columns.chosen),density=useStore(
-app.density),hidden=columns.all.filter(({id})=>!chosen.includes(id)),listed=[...chosen.map(id=>columns.all.find(column=>column.id===id)),...hidden];return html`<span class="view-button"><${Panel} label="Columns, order and density" class="button quiet" face=${html`<${Icon} name="columns" /><span>View</span>`}>${()=>html`<div class="view-menu">
-    <h3>Rows</h3>
-    <div class="segments" role="group" aria-label="Row height">${[["compact","Compact"],["comfortable","Comfortable"]].map(([value,words])=>html`<button type="button" key=${value}
-      class="segment-button" aria-pressed=${density===value} onClick=${()=>app.setDensity(value)}>${words}</button>`)}</div>
-    <h3>Sort</h3>
-    <div class="sort-line"><select aria-label="Sort by" value=${sort} onChange=${event=>onSort(event.currentTarget.value,order)}>
-      ${columns.all.filter(column=>column.sort).map(column=>html`<option key=${column.sort} value=${column.sort} selected=${column.sort===sort}>${column.label}</option>`)}</select>
-      <button type="button" class="icon-button" aria-label=${order==="asc"?"Ascending":"Descending"} title=${order==="asc"?"Ascending":"Descending"}
-        onClick=${()=>onSort(sort,order==="asc"?"desc":"asc")}><${Icon} name=${order==="asc"?"up":"down"} /></button></div>
-    <h3>Columns</h3>
-    <ul class="column-list">${listed.map((column,i)=>html`<li key=${column.id}>
-      <label class="tick"><input type="checkbox" checked=${chosen.includes(column.id)} disabled=${column.always} onChange=${event=>columns.show(column.id,event.
-currentTarget.checked)} /> ${column.label}</label>
-      <button type="button" class="icon-button" aria-label=${`Move ${column.label} left`} disabled=${i===0||!chosen.includes(column.id)} onClick=${()=>columns.move(
-column.id,-1)}><${Icon} name="up" /></button>
-      <button type="button" class="icon-button" aria-label=${`Move ${column.label} right`} disabled=${i>=chosen.length-1} onClick=${()=>columns.move(column.id,1)}><${Icon} name="down" /></button>
-    </li>`)}</ul>
-    <button type="button" class="button small" onClick=${()=>columns.reset()}>Reset columns</button>
-  </div>`}<//></span>`}var BLOCK=50,KEPT2=40,AT_ONCE=2,Rows=class{view=new Store({total:null,atLeast:!1,problem:null,version:0});#api;#path;#query=null;#blocks=new Map;#stale=new Set;#reading=new Map;#wanted={
-from:0,to:BLOCK};#turn=0;#fresh=!1;#refresh;constructor(api,path,{filtered=()=>!0}={}){this.#api=api,this.#path=path,this.filtered=filtered,this.#refresh=new Refresher(
-id=>this.#readOne(id),()=>this.reload())}get query(){return this.#query}show(query){return this.#query=query,this.#turn++,this.#fresh=!1,this.#wanted={from:0,to:BLOCK},
-this.#abort(),this.#read(0)}async reload(){if(!this.#query)return;for(let n of this.#blocks.keys())this.#stale.add(n);this.#abort();let[first,last]=this.#blocksInView();
-if(await this.#read(first),last!==first&&this.#fill(),this.view.value.problem)throw this.view.value.problem}at(index){return this.#blocks.get(Math.floor(index/BLOCK))?.[index%
-BLOCK]}find(id){let index=this.indexOf(id);return index<0?void 0:this.at(index)}indexOf(id){for(let[n,rows]of this.#blocks){let i=rows.findIndex(row=>row.id===id);
-if(i>=0)return n*BLOCK+i}return-1}loaded(){return[...this.#blocks.values()].flat()}want(from,to){this.#wanted={from,to},this.#fresh&&this.#fill()}async range(from,to){
-let turn=this.#turn,out=[];for(let n=Math.floor(from/BLOCK);n<=Math.floor(to/BLOCK)&&turn===this.#turn;n++)(this.#blocks.get(n)||(await this.#ask(n)).data).forEach(
-(row,i)=>n*BLOCK+i>=from&&n*BLOCK+i<=to&&out.push(row));return out}patch(id,changes3){for(let[n,rows]of this.#blocks)rows.some(row=>row.id===id)&&(this.#blocks.
-set(n,rows.map(row=>row.id===id?{...row,...changes3}:row)),this.#changed({}))}again(id){this.#refresh.mark(id)}changed(id,came=!1){came||!id||this.filtered(this.#query||
-{})?this.#refresh.markAll():this.indexOf(id)>=0&&this.#refresh.mark(id)}stop(){this.#abort(),this.#refresh.stop()}#blocksInView(){let total=this.view.value.total??
-0,last=Math.max(0,Math.ceil(total/BLOCK)-1);return[Math.min(last,Math.floor(this.#wanted.from/BLOCK)),Math.min(last,Math.floor(this.#wanted.to/BLOCK))]}#fill(){
-let[first,last]=this.#blocksInView();for(let[n,controller]of this.#reading)n>=first-1&&n<=last+1||(controller.abort(),this.#reading.delete(n));for(let n=first;n<=
-last&&this.#reading.size<AT_ONCE;n++)(!this.#blocks.has(n)||this.#stale.has(n))&&!this.#reading.has(n)&&this.#read(n)}#ask(n,signal){return this.#api.get(this.#path,
-{...this.#query,page:n+1,limit:BLOCK},{signal})}async#read(n){let turn=this.#turn,controller=new AbortController;this.#reading.set(n,controller);try{let answer=await this.#ask(
-n,controller.signal);turn===this.#turn&&this.#take(n,answer)}catch(problem){if(turn!==this.#turn||problem.name==="AbortError")return;this.#changed({problem})}finally{
-this.#reading.get(n)===controller&&this.#reading.delete(n)}turn===this.#turn&&!this.view.value.problem&&this.#fill()}#take(n,{data,total,totalIsExact,hasMore}){
-this.#fresh||this.#blocks.clear(),this.#fresh=!0,this.#stale.delete(n),this.#blocks.set(n,data),this.#forget();let end=n*BLOCK+data.length,atLeast=totalIsExact===
-!1&&hasMore,known=atLeast?Math.max(total,end+BLOCK):totalIsExact===!1?end:total;this.#changed({total:known??end,atLeast,problem:null})}#forget(){let middle=Math.
-floor((this.#wanted.from+this.#wanted.to)/2/BLOCK),far=[...this.#blocks.keys()].sort((a,b)=>Math.abs(b-middle)-Math.abs(a-middle));for(let n of far.slice(0,Math.
-max(0,far.length-KEPT2)))this.#blocks.delete(n),this.#stale.delete(n)}async#readOne(id){if(!(this.indexOf(id)<0))try{this.patch(id,await this.#api.get(`${this.#path}\
-/${encodeURIComponent(id)}`))}catch(problem){if(problem.status!==404)throw problem;await this.reload()}}#abort(){for(let controller of this.#reading.values())controller.
-abort();this.#reading.clear()}#changed(changes3){this.view.set({...this.view.value,...changes3,version:this.view.value.version+1})}};var RANGE=1e3,NONE={all:!1,ids:new Map},Selection=class{state=new Store(NONE);#last=-1;has(id){let{all,ids}=this.state.value;return all!==ids.has(id)}size(total){
-let{all,ids}=this.state.value;return all?Math.max(0,total-ids.size):ids.size}clear(){this.#last=-1,this.state.set(NONE)}chooseAll(){this.state.set({all:!0,ids:new Map})}toggle(row,index){
-this.#last=index,this.#set([row],!this.has(row.id))}async extend(row,index,read2){if(this.#last<0||this.#last===index)return this.toggle(row,index);let[from,to]=[
-Math.min(this.#last,index),Math.max(this.#last,index)],wanted=this.has(row.id)===!1,rows=await read2(from,Math.min(to,from+RANGE-1));return this.#last=index,this.#set(
-rows,wanted)}choose(rows,wanted){this.#set(rows,wanted)}keep(pairs){this.state.set({all:!1,ids:new Map(pairs)})}drop(id){this.has(id)&&this.#set([{id}],!1)}#set(rows,wanted){
-let{all}=this.state.value,ids=new Map(this.state.value.ids);for(let row of rows)wanted!==all?ids.set(row.id,row.name||""):ids.delete(row.id);this.state.set({all,
-ids})}};function useList(path,query,on,options){let app=useApp(),rows=w(()=>new Rows(app.api,path,options),[app,path]),selection=w(()=>new Selection,[app,path]),asked=JSON.
-stringify(query);return A(()=>{selection.clear(),rows.show(JSON.parse(asked)).then(()=>app.model.sawWorkspaces(rows.loaded()))},[rows,asked]),A(()=>{let unwatch=app.
-model.event.watch(event=>event.type==="everything"||event.type==="events.lost"?rows.changed(null,!0):on(event,rows));return()=>{unwatch(),rows.stop()}},[rows]),
-{rows,selection,view:useStore(rows.view)}}function useColumns(name,make){return w(()=>new Columns(name,make()),[name])}function useSort(params,fallback,order="d\
-esc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:params.get("order")||(params.get("sort")?"desc":order),onSort:(by,way)=>router.refine(
-{sort:by,order:way})}}var IDENTITY=["timezone","locale","geolocation","webrtc","screen","consistency"];function ProfileDialog({profile,done,close}){let app=useApp(),[read2,setRead]=d(
+    </div></dialog>`}var IDENTITY=["timezone","locale","geolocation","webrtc","screen","consistency"];function ProfileDialog({profile,done,close}){let app=useApp(),[read2,setRead]=d(
 profile?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>app.api.full("GET",`/profiles/${encodeURIComponent(profile.id)}`).then(setRead,setProblem);
 A(()=>{profile&&load()},[]);let title=profile?html`Edit <${Name}>${profile.name}<//>`:"New profile";return html`<${Dialog} sheet title=${title} close=${close}>
     ${read2?html`<${ProfileForm} key=${read2.etag} before=${read2.data} etag=${read2.etag} ...${{done,close,load}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&
@@ -574,13 +361,7 @@ A(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name
     <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
 timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS3)}} spellcheck=${!1} />
     <kbd aria-hidden="true" title="Press / to search">/</kbd>
-  </div>`}function BulkBar({selection,total,atLeast,what,actions,more}){let{all}=useStore(selection.state),size=selection.size(total);return size?html`<div class="bulk" role="region" aria-label="Selection">
-    <p class="bulk-count" role="status"><strong class="number">${number(size,all&&atLeast)}</strong> selected</p>
-    ${!all&&size<total&&html`<button type="button" class="button quiet small" onClick=${()=>selection.chooseAll()}>Select all ${number(total,atLeast)}</button>`}
-    <span class="bulk-actions">${actions.map(({label,icon,run,danger})=>html`<button type="button" key=${label} class=${`button small ${danger?"danger-quiet":""}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
-    ${more?.length>0&&html`<${Menu} label="More actions for the selection" items=${more} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
-    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}s`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
-  </div>`:null}var PART={start:10,restart:10,stop:20},REST=200,VERBS={__proto__:null,start:"Starting",stop:"Stopping",restart:"Restarting",delete:"Moving to the trash",restore:"\
+  </div>`}var PART={start:10,restart:10,stop:20},REST=200,VERBS={__proto__:null,start:"Starting",stop:"Stopping",restart:"Restarting",delete:"Moving to the trash",restore:"\
 Restoring",tag:"Tagging",untag:"Removing tags from",setProxy:"Setting the proxy of"};function batch(app,{selection,query,total,action,members={}}){let{all,ids}=selection.
 state.value,title=n=>`${VERBS[action]} ${count(n,"profile")}`;selection.clear();let send=items=>app.works.each({title:title(items.length),items,size:PART[action]||
 REST,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action,...members,ids:part.map(({id})=>id)},{signal})).results});if(!all)return send([...ids].
@@ -610,30 +391,13 @@ e","No proxy (direct connection)"]]} />
       ${how==="each"&&html`<${Field} wide form=${form} name="tag" label="From the proxies with this tag" optional control=${tagInput}
         hint=${free===null?"Proxies with the fewest profiles are taken first.":`${count(free,"proxy","proxies")} ${free===1?"matches":"match"}. Those with the f\
 ewest profiles are taken first.`} />`}
-      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}function useObject(path,names){let app=useApp(),[state,setState]=d({data:null,etag:null,problem:null}),reload=()=>app.api.full("GET",path).then(({data,etag})=>setState(
-{data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
-model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
-clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
-tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],close=()=>app.router.open(),[object]=app.router.current.value.path;
-A(()=>box.current?.querySelector(".drawer-body")?.scrollTo(0,0),[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;
-event.preventDefault();let next=tabs[(tabs.indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector(
-'[role="tab"][aria-selected="true"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.
-defaultPrevented||event.target.closest("[popover]")||(event.stopPropagation(),close(),app.focusPage(object))}}>
-    <header class="drawer-head"><div class="drawer-title"><h2>${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
-      <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
-    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\
-tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
-      tabindex=${id===shown.id?0:-1} class="tab" onClick=${()=>app.router.open(object,id)}>${words}${note&&html`<span class="tab-note">${note}</span>`}</button>`)}</div>
-    <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
-      <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
-  </aside>`}function Facts2({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).
-map(([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}function Overview({profile}){let app=useApp(),now=useNow(),proxy=useProxy(profile.proxyId),{run,lastRun,status}=profile,running=status==="running",exit=running?
+      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}function Overview({profile}){let app=useApp(),now=useNow(),proxy=useProxy(profile.proxyId),{run,lastRun,status}=profile,running=status==="running",exit=running?
 run?.proxy:proxy?.status==="alive"?proxy.lastCheck:null,warnings=running&&run?.warnings||[];return html`
     ${running&&html`<div class="big-picture"><${Preview} profile=${profile} large /></div>`}
     ${warnings.length>0&&html`<${Notice}><ul>${warnings.map(({code,message})=>html`<li key=${code}>${sentence(message)}</li>`)}</ul><//>`}
     ${profile.proxyMissing&&html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
     ${!running&&proxy?.status==="dead"&&html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy.lastCheck?.error)?.happened}</p><//>`}
-    <${Facts2} pairs=${[["Proxy",proxy?html`<span class="with-flag"><${Country} code=${exit?.country||proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>`:
+    <${Facts} pairs=${[["Proxy",proxy?html`<span class="with-flag"><${Country} code=${exit?.country||proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>`:
 profile.proxyId?"…":"None (direct connection)"],["Exit IP",exit?.exitIp&&html`<span class="number">${exit.exitIp}${exit.latencyMs!=null?` · ${span(exit.latencyMs)}`:
 ""}</span>`],["System",`${SYSTEMS[profile.os]||profile.os} ${profile.browserVersion}`],["Timezone",running&&run?.effective?.timezone],["Languages",running&&[].concat(
 run?.effective?.locale||[]).join(", ")],["Running for",running&&run?.startedAt&&lasting(run.startedAt,now)],["Last run",!running&&(lastRun?html`${endWords(lastRun)} <${Ago} time=${lastRun.
@@ -696,7 +460,7 @@ open=profile=>app.router.open(profile.id),columns=useColumns("profiles",()=>prof
     <header class="page-head">
       <h1 tabindex="-1">Profiles ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       <div class="tools">
-        <${SearchBox} value=${params.get("search")||""} label="Search profiles" change=${search2=>app.router.refine({search:search2},{replace:!0})} />
+        <${SearchBox} value=${params.get("search")||""} label="Search profiles" change=${search=>app.router.refine({search},{replace:!0})} />
         <button type="button" class="button primary" onClick=${()=>create(app)}><${Icon} name="plus" /><span>New profile</span></button>
       </div>
     </header>
@@ -724,10 +488,10 @@ starting"} aria-label=${`Start ${name}`} onClick=${()=>start(app,profile,rows)}>
 app,profile,rows)},{label:"Choose a proxy",icon:"proxies",keys:"P",run:()=>chooseProxy(app,profile,rows)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(
 app,profile,rows)}]} />
   </div>`}function CheckAll({workspace}){let app=useApp(),ending=T(null),[state,setState]=d(null);A(()=>()=>ending.current?.abort(),[]);let begin2=async()=>{let controller=new AbortController;
-ending.current=controller;let sum={total:0,alive:0,dead:0};setState({...sum});let drawn=0;try{await app.api.lines("/proxies/check-all",workspace?{workspaceId:workspace}:
-{},controller.signal,total=>{sum.total=total},result=>{sum[result.ok?"alive":"dead"]+=1,drawn||(drawn=requestAnimationFrame(()=>{drawn=0,controller.signal.aborted||
-setState({...sum})}))}),app.toasts.say({text:`${sum.alive} of ${sum.total} proxies work.`,tone:sum.dead?"plain":"good"})}catch(problem){problem.name!=="AbortErr\
-or"&&app.fail("The proxies were not all checked",problem)}cancelAnimationFrame(drawn),ending.current=null,setState(null)};if(!state)return html`<button type="button" class="button" onClick=${begin2}><${Icon} name="pulse" />Check all</button>`;
+ending.current=controller;let sum2={total:0,alive:0,dead:0};setState({...sum2});let drawn=0;try{await app.api.lines("/proxies/check-all",workspace?{workspaceId:workspace}:
+{},controller.signal,total=>{sum2.total=total},result=>{sum2[result.ok?"alive":"dead"]+=1,drawn||(drawn=requestAnimationFrame(()=>{drawn=0,controller.signal.aborted||
+setState({...sum2})}))}),app.toasts.say({text:`${sum2.alive} of ${sum2.total} proxies work.`,tone:sum2.dead?"plain":"good"})}catch(problem){problem.name!=="Abor\
+tError"&&app.fail("The proxies were not all checked",problem)}cancelAnimationFrame(drawn),ending.current=null,setState(null)};if(!state)return html`<button type="button" class="button" onClick=${begin2}><${Icon} name="pulse" />Check all</button>`;
 let done=state.alive+state.dead;return html`<div class="checking">
     <progress max=${state.total||1} value=${done} aria-label="Proxies checked"></progress>
     <span class="number">${done} of ${state.total}</span>
@@ -786,9 +550,132 @@ notes});for(let[name,value]of Object.entries(given))value&&(body[name]=value);re
 let wanted={type:values.type,host:values.host.trim(),port:number2(values.port),username:values.username||null,name:values.name.trim(),tags:values.tags,notes:values.
 notes},known={...toValues2(proxy,""),port:proxy.port,username:proxy.username||null},body=Object.fromEntries(Object.entries(wanted).filter(([name,value])=>JSON.stringify(
 value)!==JSON.stringify(known[name]))),none=values.forget||!values.username||values.type==="socks4";return values.password&&values.type!=="socks4"?body.password=
-values.password:proxy.hasPassword&&none&&(body.password=null),body}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
-proxy=object.data||rows.find(id),tabs=[{id:"overview",label:"Overview",draw:()=>html`<${Overview2} proxy=${proxy} />`}];return html`<${Drawer} label="Proxy" title=${proxy?
-html`<${Name}>${proxyName(proxy)}<//>`:"Proxy"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!proxy}
+values.password:proxy.hasPassword&&none&&(body.password=null),body}var HEIGHT=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(Math.max(0,...points.
+map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+x,y,step})=>points.map(({values},i)=>{let width=Math.max(1,Math.min(28,step-Math.min(6,step/4))),base=0;return values.map((value,part)=>{if(!value)return null;let from=y(
+base);return base+=value,html`<rect key=${`${i} ${part}`} class=${`chart-bar ${parts[part].tone}`} x=${x(i)-width/2} y=${y(base)} width=${width} height=${Math.max(
+1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(
+Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+x,y})=>[...parts.map(({tone},part)=>html`<path key=${part} class=${`chart-line ${tone}`} d=${pathOf(points.map(({values})=>values[part]),x,y)} />`),...points.flatMap(
+({values,mark},i)=>[...values.map((value,part)=>value===null?null:html`<circle key=${`${i} ${part}`} class=${`chart-dot ${parts[part].tone}`} cx=${x(i)} cy=${y(
+value)} r=${points.length>60?1.5:2.5} />`),mark&&html`<path key=${`${i} mark`} class="chart-mark" d=${`M${x(i)-3} ${y(0)-8}l6 6m0-6l-6 6`} />`])]} />`:html`<p class="muted">${empty}</p>`}
+function pathOf(values,x,y){let path="",open=!1;return values.forEach((value,i)=>{value!==null&&(path+=`${open?"L":"M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`),
+open=value!==null}),path}function Frame({title,points,parts,say,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
+()=>box.current&&setWidth(box.current.clientWidth));return observer.observe(box.current),setWidth(box.current.clientWidth),()=>observer.disconnect()},[]);let step=(width-
+LEFT-4)/Math.max(1,points.length),x=i=>LEFT+step*(i+.5),y=value=>TOP+(HEIGHT-BOTTOM-TOP)*(1-value/(most||1)),every=Math.max(1,Math.ceil(54/step)),moved=event=>{
+let i=Math.floor((event.clientX-box.current.getBoundingClientRect().left-LEFT)/step);setAt(i>=0&&i<points.length?i:-1)},scale=Array.from({length:LINES+1},(_,i)=>most/
+LINES*i);return html`<figure class="chart" aria-labelledby=${id}>
+    <figcaption class="chart-head"><span id=${id} class="chart-title">${title}</span>${parts.length>1&&html`<span class="chart-legend" aria-hidden="true">${parts.
+map(({label,tone})=>html`<span key=${label}><i class=${`chart-key ${tone}`}></i>${label}</span>`)}</span>`}</figcaption>
+    <div class="chart-box" ref=${box} onPointerMove=${moved} onPointerLeave=${()=>setAt(-1)}>
+      ${width>0&&html`<svg width=${width} height=${HEIGHT} aria-hidden="true">
+        ${scale.map(value=>html`<line key=${value} class="chart-grid" x1=${LEFT} x2=${width} y1=${y(value)} y2=${y(value)} />
+          <text class="chart-text" x=${LEFT-8} y=${y(value)+4} text-anchor="end">${say(value)}</text>`)}
+        ${at>=0&&html`<rect class="chart-under" x=${x(at)-step/2} y=${TOP} width=${step} height=${HEIGHT-BOTTOM-TOP} />`}
+        ${draw({x,y,step})}
+        ${points.map(({label},i)=>(points.length-1-i)%every===0&&html`<text key=${i} class="chart-text" x=${Math.min(x(i),width-25)} y=${HEIGHT-4} text-anchor="middle">${label}</text>`)}
+      </svg>`}
+      ${at>=0&&html`<div class="chart-tip" aria-hidden="true" style=${{left:`${Math.max(0,Math.min(width-TIP_WIDTH,x(at)-TIP_WIDTH/2))}px`,width:`${TIP_WIDTH}px`}}>
+        <strong>${points[at].full}</strong>${parts.map(({label},part)=>html`<span key=${label}>${label}: ${points[at].values[part]===null?points[at].mark||"–":
+say(points[at].values[part])}</span>`)}</div>`}
+    </div>
+    <table class="visually-hidden"><caption>${title}</caption><thead><tr><th scope="col">When</th>${parts.map(({label})=>html`<th key=${label} scope="col">${label}</th>`)}</tr></thead>
+      <tbody>${points.map(({full,values,mark},i)=>html`<tr key=${i}><th scope="row">${full}</th>${values.map((value,part)=>html`<td key=${part}>${value===null?mark||
+"none":say(value)}</td>`)}</tr>`)}</tbody></table>
+  </figure>`}function sum(values){return values.reduce((all,value)=>all+(value||0),0)}function niceMost(most){let step=most/LINES||1,power=10**Math.floor(Math.log10(
+step));return[1,1.5,2,2.5,3,4,5,6,8,10].find(one2=>one2*power>=step)*power*LINES}var KEPT=100,LISTED=20;function Checks({proxy}){let app=useApp(),[state,setState]=d({data:null,problem:null}),[all,setAll]=d(!1),checkedAt=proxy.lastCheck?.checkedAt;
+A(()=>{app.api.get(`/proxies/${encodeURIComponent(proxy.id)}/checks`,{limit:KEPT}).then(({data:data2})=>setState({data:data2,problem:null}),problem2=>setState(before=>({
+...before,problem:problem2})))},[proxy.id,checkedAt]);let{data,problem}=state;if(problem&&!data)return html`<${ProblemBox} problem=${problem} />`;if(!data)return html`<${Waiting} />`;
+if(!data.length)return html`<p class="muted">It was never checked. Press “Check” above.</p>`;let listed=all?data:data.slice(0,LISTED);return html`
+    <${Figures} proxy=${proxy} checks=${data} />
+    <${Line} title="Latency" points=${pointsOf(data)} parts=${[{label:"Latency",tone:"tone-a"}]} say=${short} />
+    ${data.some(({ok})=>!ok)&&html`<p class="hint"><span class="bad-text" aria-hidden="true">×</span> marks a failed check.</p>`}
+    <${Exits} checks=${data} />
+    <section><h3>${data.length>=KEPT?`The last ${KEPT} checks`:count(data.length,"check")}</h3>
+      <ul class="event-list">${listed.map((check2,i)=>html`<li key=${`${check2.checkedAt} ${i}`}><button type="button" class="event-line" onClick=${()=>app.open(
+CheckDialog,{proxy,result:check2})}>
+        <${Status} of=${PROXY_STATUS[check2.ok?"alive":"dead"]} /><span class="event-what">${check2.ok?html`<span class="with-flag"><${Country} code=${check2.country} bare /><span class="number">${check2.
+exitIp}</span></span>`:html`<span class="one-line">${faultWords(check2.error)?.happened||"The check failed."}</span>`}</span>
+        <span class="muted number">${check2.ok&&check2.latencyMs!=null?short(check2.latencyMs):""}</span><span class="muted event-when"><${Ago} time=${check2.checkedAt} /></span></button></li>`)}</ul>
+      ${data.length>listed.length&&html`<button type="button" class="button small" onClick=${()=>setAll(!0)}>Show all ${data.length}</button>`}</section>`}function short(ms){
+return ms>0&&ms<1?"< 1 ms":span(ms)}function Figures({proxy,checks}){let good=checks.filter(({ok})=>ok).length,{p50Ms,p95Ms}=proxy.latency||{};return html`<dl class="figures"><div><dt>Uptime</dt><dd>${Math.
+floor(good/checks.length*100)} %</dd></div>
+    <div><dt>Latency, half of the checks</dt><dd>${p50Ms==null?"–":`≤ ${short(p50Ms)}`}</dd></div>
+    <div><dt>Latency, 95 of 100</dt><dd>${p95Ms==null?"–":`≤ ${short(p95Ms)}`}</dd></div></dl>`}function pointsOf(checks){let days=new Set(checks.map(({checkedAt})=>new Date(
+checkedAt).toDateString())).size,format=new Intl.DateTimeFormat(void 0,days>1?{day:"numeric",month:"short"}:{timeStyle:"short"});return[...checks].reverse().map(
+({checkedAt,ok,latencyMs})=>({label:format.format(Date.parse(checkedAt)),full:moment(checkedAt),values:[ok?latencyMs??null:null],mark:ok?"":"failed"}))}function Exits({
+checks}){let turns=[];for(let{ok,exitIp,country,countryName:countryName2,checkedAt}of checks){if(!ok||!exitIp)continue;let last=turns.at(-1);last?.exitIp===exitIp?
+Object.assign(last,{from:checkedAt,seen:last.seen+1}):turns.push({exitIp,country,countryName:countryName2,from:checkedAt,to:checkedAt,seen:1})}return turns.length?
+html`<section><h3>${turns.length===1?"Exit":`Exits: ${turns.length} in turn`}</h3>
+    <ul class="event-list">${turns.slice(0,LISTED).map(({exitIp,country,countryName:countryName2,from,to,seen})=>html`<li key=${to} class="event-line"><span class="with-flag"><${Country} code=${country} name=${countryName2} /><span class="number">${exitIp}</span></span>
+      <span class="event-what"></span><span class="muted">${count(seen,"check")}</span><span class="muted event-when">${seen>1?"since ":""}<${Ago} time=${from} /></span></li>`)}</ul></section>`:
+null}var LISTED2=50,PAGE=200;function Profiles({proxy}){let app=useApp(),[state,setState]=d({list:null,problem:null});A(()=>{let read2=()=>app.api.get("/profiles",{proxyId:proxy.
+id,sort:"name",order:"asc",limit:LISTED2,page:1}).then(list2=>setState({list:list2,problem:null}),problem2=>setState(before=>({...before,problem:problem2})));read2();
+let planned=0,unwatch=app.model.event.watch(({type})=>{type!=="everything"&&type!=="events.lost"&&!type.startsWith("profile.")||(clearTimeout(planned),planned=setTimeout(
+read2,300))});return()=>{clearTimeout(planned),unwatch()}},[proxy.id,proxy.profileCount]);let{list,problem}=state;return problem&&!list?html`<${ProblemBox} problem=${problem} />`:
+list?list.data.length?html`<div class="drawer-tools"><button type="button" class="button small" onClick=${()=>app.open(MoveDialog,{proxy,total:list.total})}><${Icon} name="proxies" />Move to another proxy…</button>
+      <a class="button small" href=${href("profiles",new URLSearchParams({proxyId:proxy.id}))}><${Icon} name="profiles" />Show in the list</a></div>
+    <section><h3>${count(list.total,"profile uses","profiles use")} it</h3>
+    <ul class="event-list">${list.data.map(({id,name,status})=>html`<li key=${id}><a class="event-line" href=${href("profiles",void 0,[id])}><span class="event-what one-line"><${Name}>${name}<//></span>
+      ${status!=="stopped"&&html`<${Status} of=${PROFILE_STATUS[status]||{text:status,tone:"quiet"}} />`}</a></li>`)}</ul>
+    ${list.hasMore&&html`<p class="hint">And ${number(list.total-list.data.length)} more.</p>`}</section>`:html`<p class="muted">No profile uses it.</p>`:html`<${Waiting} />`}
+function MoveDialog({proxy,total,close}){let app=useApp(),form=useForm({proxyId:proxy.id}),{proxyId}=form.values,move=async()=>{let items=await usersOf(app.api,
+proxy.id);app.works.each({title:`Moving ${count(items.length,"profile")}`,items,size:PAGE,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"\
+setProxy",proxyId:proxyId||null,ids:part.map(({id})=>id)},{signal})).results}),close()};return html`<${Dialog} title="Move to another proxy" lead=${html`${count(
+total,"profile")} of <${Name}>${proxyName(proxy)}<//>`} close=${close}><${Form} form=${form} work=${move} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy||proxyId===proxy.id}>${form.busy?"O\
+ne moment…":"Move"}</button>`}>
+    <div class="fields"><${ProxyField} form=${form} workspaceId=${proxy.workspaceId} hint=${proxyId?"New connections of running browsers use it at once.":"The p\
+rofiles will connect directly, with this computer’s own address."} /></div><//><//>`}async function usersOf(api,proxyId){let out=[];for(let page=1;;page++){let{
+data,hasMore}=await api.get("/profiles",{proxyId,sort:"createdAt",order:"asc",limit:PAGE,page});if(out.push(...data.map(({id,name})=>({id,name}))),!hasMore)return out}}function Rotate({proxy,object}){return html`${proxy.rotateUrl?html`<${RotateNow} proxy=${proxy} object=${object} />`:html`<p class="muted">Providers of mobile and residential proxies give an address that changes the exit IP. Enter it here, and Warren calls it and waits for the new exit.</p>`}
+    <${Address2} key=${proxy.rotateUrl} proxy=${proxy} object=${object} />
+    <section><h3>When it fails</h3><p class="muted">A profile can name other proxies that it goes on through while this one is dead. They are set in the profile’s form, as fallbacks. Without one its traffic stops: it never goes out directly.</p></section>`}
+function RotateNow({proxy,object}){let app=useApp(),busy=useStore(app.busy).has(proxy.id),offline=useStore(app.offline),[result,setResult]=d(null),[problem,setProblem]=d(
+null);return html`<section><p><button type="button" class="button" disabled=${offline||busy} onClick=${()=>app.during(proxy.id,async()=>{setProblem(null),setResult(
+null);try{let from=proxy.lastCheck,answer=await app.api.post(`/proxies/${encodeURIComponent(proxy.id)}/rotate`);setResult({...answer,country:from?.exitIp===answer.
+before?from?.country:""}),object.reload()}catch(error){setProblem(error)}})}><${Icon} name="reload" />${busy?"Waiting for a new exit…":"Rotate now"}</button></p>
+    <div role="status">${result&&html`<div class="panel rotation"><p><strong>${result.changed?"It has a new exit.":"It kept its exit."}</strong>${result.durationMs!=
+null&&html` <span class="muted">after ${span(result.durationMs)}</span>`}</p>
+      <p class="rotation-line"><span class="rotation-end"><span class="muted">Before</span> <span class="with-flag"><${Country} code=${result.country} /><span class="number">${result.
+before||"not known"}</span></span></span><${Icon} name="forward" />
+        <span class="rotation-end"><span class="muted">Now</span> <span class="with-flag"><${Country} code=${result.check?.country} name=${result.check?.countryName} /><span class="number">${result.
+exitIp||"not known"}</span></span></span></p></div>`}</div>
+    <${ProblemBox} problem=${problem} /></section>`}function Address2({proxy,object}){let app=useApp(),form=useForm({rotateUrl:proxy.rotateUrl||""}),save=async({
+rotateUrl})=>{let headers=object.etag?{"If-Match":object.etag}:void 0,{data,etag}=await app.api.full("PUT",`/proxies/${encodeURIComponent(proxy.id)}`,{body:{rotateUrl:rotateUrl.
+trim()||null},headers});object.keep(data,etag),app.toasts.say({text:rotateUrl.trim()?"Saved the address.":"Removed the address.",tone:"good"})},same=form.values.
+rotateUrl.trim()===(proxy.rotateUrl||"");return html`<${Form} plain form=${form} work=${save}>
+    <${Text} form=${form} name="rotateUrl" label="Rotation address" class="mono" type="url" placeholder="https://provider.example/rotate?key=…" hint="The server calls it directly, not through the proxy. It is kept sealed, as passwords are." />
+    <p><button class="button" disabled=${form.busy||same}>${form.busy?"Saving…":"Save"}</button></p><//>`}var SHOWN_MS=3e4;function Secret({proxy}){let{api}=useApp(),[password,setPassword]=d(null),[refusal,setRefusal]=d(""),[busy,setBusy]=d(!1);if(A(()=>{if(password===
+null)return;let timer=setTimeout(()=>setPassword(null),SHOWN_MS);return()=>clearTimeout(timer)},[password]),A(()=>setPassword(null),[proxy.updatedAt]),!proxy.hasPassword)
+return html`None`;let show=async()=>{setBusy(!0),setRefusal("");try{let{password:text,base64}=await api.get(`/proxies/${encodeURIComponent(proxy.id)}/secret`);setPassword(
+text??`base64: ${base64}`)}catch(problem){setRefusal(problem.status===403?"Your key may not read passwords. That needs the scope secrets.":`${problemTitle(problem)}\
+. ${problemWords(problem)}`)}setBusy(!1)};return html`<span class="secret">${password===null?html`<span aria-hidden="true">••••••••</span><span class="visually-hidden">Saved</span>`:
+html`<code class="path" tabindex="0">${password}</code>`}
+    ${password===null?html`<button type="button" class="button small" disabled=${busy} aria-label="Show the password" title="Each time is recorded in the activity log" onClick=${show}><${Icon} name="eye" />Show</button>`:
+html`<${Copy} text=${password} label="Copy the password" /><button type="button" class="button small" aria-label="Hide the password" onClick=${()=>setPassword(null)}>Hide</button>`}</span>
+    <span role="status" class="secret-note">${password!==null&&html`<span class="hint">Recorded in the activity log. Hidden again in half a minute.</span>`}${refusal&&
+html`<span class="bad-text">${refusal}</span>`}</span>`}var DAYS=30,DAY_MS=24*3600*1e3,MOST=8,PARTS=[{label:"Received",tone:"tone-a"},{label:"Sent",tone:"tone-b"}];function Traffic({proxy}){let app=useApp(),[state,setState]=d(
+{days:null,profiles:null,problem:null});A(()=>{let from=new Date(Date.now()-(DAYS-1)*DAY_MS).toISOString().slice(0,10),path=`/proxies/${encodeURIComponent(proxy.
+id)}/traffic`;Promise.all([app.api.get(path,{from,by:"day"}),app.api.get(path,{from,by:"profile"})]).then(([days2,profiles2])=>setState({days:days2,profiles:profiles2,
+problem:null}),problem2=>setState(before=>({...before,problem:problem2})))},[proxy.id]);let{days,profiles,problem}=state;return problem?html`<${ProblemBox} problem=${problem} />`:
+days?days.connections?html`<dl class="figures"><div><dt>Received</dt><dd>${bytes(days.bytesDown)}</dd></div><div><dt>Sent</dt><dd>${bytes(days.bytesUp)}</dd></div><div><dt>Connections</dt><dd>${number(
+days.connections)}</dd></div></dl>
+    <${Bars} title=${`The last ${DAYS} days`} points=${daysOf(days.data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} />
+    <p class="hint">Days are in UTC. What proxies and TLS add is not counted.</p>
+    <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a,b)=>b.bytesDown+b.bytesUp-a.bytesDown-a.bytesUp).slice(0,MOST).map(row=>html`<li key=${row.
+profileId} class="event-line">
+      <span class="event-what one-line"><${ProfileLink} id=${row.profileId} /></span><span class="number muted">↓ ${bytes(row.bytesDown)}</span><span class="number muted">↑ ${bytes(
+row.bytesUp)}</span></li>`)}</ul>
+      ${profiles.data.length>MOST&&html`<p class="hint">And ${number(profiles.data.length-MOST)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${DAYS} days.</p>`:
+html`<${Waiting} />`}function daysOf(data){let known=new Map(data.map(row=>[row.day,row])),format=new Intl.DateTimeFormat(void 0,{day:"numeric",month:"short",timeZone:"\
+UTC"});return Array.from({length:DAYS},(_,i)=>{let at=Date.now()-(DAYS-1-i)*DAY_MS,row=known.get(new Date(at).toISOString().slice(0,10));return{label:format.format(
+at),full:format.format(at),values:[row?.bytesDown??0,row?.bytesUp??0]}})}function ProfileLink({id}){let{api}=useApp(),[name,setName]=d("");return A(()=>{api.get(
+`/profiles/${encodeURIComponent(id)}`).then(profile=>setName(profile.name),()=>setName(null))},[id]),name===null?html`<span class="muted">A deleted profile</span>`:
+html`<a href=${href("profiles",void 0,[id])}><${Name}>${name||id}<//></a>`}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
+proxy=object.data||rows.find(id),tabs=[{id:"overview",label:"Overview",draw:()=>html`<${Overview2} proxy=${proxy} />`},{id:"checks",label:"Checks",draw:()=>html`<${Checks} proxy=${proxy} />`},
+{id:"profiles",label:"Profiles",draw:()=>html`<${Profiles} proxy=${proxy} />`},{id:"traffic",label:"Traffic",draw:()=>html`<${Traffic} proxy=${proxy} />`},{id:"\
+rotate",label:"Rotate",draw:()=>html`<${Rotate} proxy=${proxy} object=${object} />`}];return html`<${Drawer} label="Proxy" title=${proxy?html`<${Name}>${proxyName(
+proxy)}<//>`:"Proxy"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!proxy}
     below=${proxy&&html`<${Status} of=${PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown} />${proxy.lastCheck?.ok&&html`<${Country} code=${proxy.lastCheck.country} /><span class="number">${proxy.
 lastCheck.exitIp}</span>`}`}
     actions=${proxy&&html`<${DrawerActions2} proxy=${proxy} object=${object} />`} />`}function DrawerActions2({proxy,object}){let app=useApp(),busy=useStore(app.
@@ -796,14 +683,14 @@ busy).has(proxy.id),offline=useStore(app.offline);return html`<button type="butt
     <button type="button" class="button small" onClick=${()=>app.open(ProxyForm,{proxy,done:changed=>{object.reload(),changed.status==="unknown"&&check(app,changed)}})}><${Icon} name="edit" />Edit</button>`}
 function Overview2({proxy}){return html`
     ${proxy.lastCheck&&html`<section><h3>Last check, <${Ago} time=${proxy.lastCheck.checkedAt} /></h3><${CheckResult} result=${proxy.lastCheck} /></section>`}
-    <${Facts2} pairs=${[["Type",PROXY_TYPES[proxy.type]||proxy.type],["Address",html`<bdi class="mono">${address(proxy.host,proxy.port)}</bdi>`],["User name",proxy.
-username&&html`<bdi>${proxy.username}</bdi>`],["Password",proxy.hasPassword?"Saved":"None"],["Profiles",proxy.profileCount>0?html`<a href=${href("profiles",new URLSearchParams(
-{proxyId:proxy.id}))}>${count(proxy.profileCount,"profile")}</a>`:"Not used"],["Tags",proxy.tags?.length>0&&html`<${Tags} tags=${proxy.tags} most=${20} />`],["N\
-otes",proxy.notes&&html`<bdi>${proxy.notes}</bdi>`],["Created",html`<${Ago} time=${proxy.createdAt} />`],["Workspace",html`<bdi>${proxy.workspaceId}</bdi>`],["I\
-D",html`<span class="mono">${proxy.id}</span>`]]} />`}var AT_ONCE2=4,PAGE=200;async function chosenOf(app,selection,query){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,name])=>({id,name}));let out=[];
-for(let page=1;;page++){let{data,hasMore}=await app.api.get("/proxies",{...query,page,limit:PAGE});if(out.push(...data.filter(({id})=>!ids.has(id)).map(proxy=>({
+    <${Facts} pairs=${[["Type",PROXY_TYPES[proxy.type]||proxy.type],["Address",html`<bdi class="mono">${address(proxy.host,proxy.port)}</bdi>`],["User name",proxy.
+username&&html`<bdi>${proxy.username}</bdi>`],["Password",html`<${Secret} proxy=${proxy} />`],["Profiles",proxy.profileCount>0?html`<a href=${href("profiles",new URLSearchParams(
+{proxyId:proxy.id}))}>${count(proxy.profileCount,"profile")}</a>`:"Not used"],["Uptime",proxy.uptime!=null&&`${Math.floor(proxy.uptime*100)} %`],["Tags",proxy.tags?.
+length>0&&html`<${Tags} tags=${proxy.tags} most=${20} />`],["Notes",proxy.notes&&html`<bdi>${proxy.notes}</bdi>`],["Created",html`<${Ago} time=${proxy.createdAt} />`],
+["Workspace",html`<bdi>${proxy.workspaceId}</bdi>`],["ID",html`<span class="mono">${proxy.id}</span>`]]} />`}var AT_ONCE=4,PAGE2=200;async function chosenOf(app,selection,query){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,name])=>({id,name}));let out=[];
+for(let page=1;;page++){let{data,hasMore}=await app.api.get("/proxies",{...query,page,limit:PAGE2});if(out.push(...data.filter(({id})=>!ids.has(id)).map(proxy=>({
 id:proxy.id,name:proxyName(proxy),tags:proxy.tags}))),!hasMore)return out}}function one(call){return part=>Promise.all(part.map(item=>call(item).then(()=>({id:item.
-id}),error=>({id:item.id,error}))))}function ProxyBulk2({selection,rows,total}){let app=useApp(),size=()=>selection.size(total),begin2=(verb,call,part=AT_ONCE2)=>chosenOf(
+id}),error=>({id:item.id,error}))))}function ProxyBulk2({selection,rows,total}){let app=useApp(),size=()=>selection.size(total),begin2=(verb,call,part=AT_ONCE)=>chosenOf(
 app,selection,rows.query).then(items=>(selection.clear(),app.works.each({title:`${verb} ${count(items.length,"proxy","proxies")}`,items,size:part,call}))).catch(
 problem=>app.fail("Nothing was begun",problem)),path=({id})=>`/proxies/${encodeURIComponent(id)}`,check2=()=>begin2("Checking",one(item=>app.api.post(`${path(item)}\
 /check`)),16),remove=()=>app.open(ConfirmDialog,{title:`Delete ${count(size(),"proxy","proxies")}?`,verb:"Delete",work:async()=>{begin2("Deleting",one(item=>app.
@@ -850,7 +737,7 @@ rows.loaded().flatMap(({tags})=>tags||[]))].sort();return html`<div class="page"
     <header class="page-head">
       <h1 tabindex="-1">Proxies ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       <div class="tools">
-        <${SearchBox} value=${params.get("search")||""} label="Search proxies" change=${search2=>app.router.refine({search:search2},{replace:!0})} />
+        <${SearchBox} value=${params.get("search")||""} label="Search proxies" change=${search=>app.router.refine({search},{replace:!0})} />
         ${total>0&&html`<${CheckAll} workspace=${workspaceId} />`}
         <button type="button" class="button" onClick=${()=>app.open(ImportForm,{})}><${Icon} name="upload" /><span>Import</span></button>
         <button type="button" class="button primary" onClick=${()=>add(app)}><${Icon} name="plus" /><span>Add proxy</span></button>
@@ -886,7 +773,7 @@ nge",visible)}},[api]),usage}function runColumns(usage,open){return[{id:"name",l
 status==="running"&&html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.
 name}<//></button>`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit2} run=${run||{}} />`},{id:"for",label:"Running for",width:122,
 sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:148,numeric:!0,rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},
-{id:"traffic",label:"Traffic",width:140,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,
+{id:"traffic",label:"Traffic",width:140,numeric:!0,rank:5,draw:({id})=>html`<${Traffic2} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,
 draw:({id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity2} effective=${run?.
 effective} />`},{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.isolation} />`},{id:"browser",label:"Browse\
 r",width:190,rank:8,hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless?", headless":""}</span>`:
@@ -894,9 +781,9 @@ NOTHING3},{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({
 proxy.country} /> ${run.proxy.exitIp?html`<span class="number">${run.proxy.exitIp}</span>`:html`<span class="muted">Not known yet</span>`}</span>`:html`<span class="muted">Direct</span>`}
 function For({run}){let now=useNow();return run?.startedAt?html`<time class="number" datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt,
 now)}</time>`:NOTHING3}var MEMORY={__proto__:null,pss:"Memory, with its share of what processes share (PSS)",rss:"Memory of its processes; what they share count\
-s for each (RSS)"};function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;let{cpuPercent:cpu,memoryBytes:memory2,memoryKind,processes}=now,
-parts=[memory2==null?"":bytes(memory2),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} %`].filter(Boolean).join(" · ");return html`<span class="one-line" title=${[
-MEMORY[memoryKind],processes!=null&&count(processes,"process","processes")].filter(Boolean).join(". ")}>${parts||"–"}</span>`}function Traffic({usage,id}){let{
+s for each (RSS)"};function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;let{cpuPercent:cpu,memoryBytes:memory,memoryKind,processes}=now,
+parts=[memory==null?"":bytes(memory),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} %`].filter(Boolean).join(" · ");return html`<span class="one-line" title=${[
+MEMORY[memoryKind],processes!=null&&count(processes,"process","processes")].filter(Boolean).join(". ")}>${parts||"–"}</span>`}function Traffic2({usage,id}){let{
 bytesUp:up,bytesDown:down}=useStore(usage).get(id)||{};return up==null&&down==null?NOTHING3:html`<span class="one-line">↓ ${bytes(down||0)} ↑ ${bytes(up||0)}</span>`}
 function Clients({usage,id}){let{clients=0,viewers=0}=useStore(usage).get(id)||{},words=[clients>0&&count(clients,"client"),viewers>0&&count(viewers,"viewer")].
 filter(Boolean);return words.length?html`<span class="two-lines">${words.map(one2=>html`<span class="one-line" key=${one2}>${one2}</span>`)}</span>`:NOTHING3}function Identity2({
@@ -911,7 +798,7 @@ wall",on||null)};return html`<div class="page">
     <header class="page-head">
       <h1 tabindex="-1">Running ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       ${(total>0||params.get("search"))&&html`<div class="tools">
-        <${SearchBox} value=${params.get("search")||""} label="Search running profiles" change=${search2=>app.router.refine({search:search2},{replace:!0})} />
+        <${SearchBox} value=${params.get("search")||""} label="Search running profiles" change=${search=>app.router.refine({search},{replace:!0})} />
         <div class="segments" role="group" aria-label="Show as"><button type="button" class="segment-button" aria-pressed=${!wall} onClick=${()=>show(!1)}>List</button>
           <button type="button" class="segment-button" aria-pressed=${wall} onClick=${()=>show(!0)}>Wall</button></div>
         ${!wall&&html`<${ViewMenu} columns=${columns} ...${order} />`}
@@ -942,7 +829,7 @@ ing",label:"Running",count:({profiles})=>profiles.running},{name:"trash",label:"
 counts=useStore(app.model.counts),[narrow,setNarrow]=d(()=>recall("sidebar.narrow",!1)),fold=()=>{setNarrow(!narrow),remember("sidebar.narrow",narrow?null:!0)};
 return html`<aside class=${narrow?"side is-narrow":"side"}>
     <a class="brand" href=${href("profiles")} aria-label="Warren"><${Logo} /><span>Warren</span></a>
-    <button type="button" class="find" onClick=${()=>app.openPalette()} aria-label="Search and commands" aria-keyshortcuts="Control+K"><${Icon} name="search" /><span>Search</span><kbd>Ctrl K</kbd></button>
+    <button type="button" class="find" onClick=${()=>app.openPalette()} aria-label="Search and commands" aria-keyshortcuts="Control+K"><${Icon} name="search" /><span>Search</span><kbd aria-hidden="true">Ctrl K</kbd></button>
     <nav class="places" aria-label="Main">
       ${PLACES2.map(({name,label,count:count2})=>html`<a key=${name} href=${href(name)} title=${narrow?label:void 0}
         aria-current=${route.name===name&&!(name==="profiles"&&isFiltered(route.params))?"page":void 0}>
@@ -984,18 +871,18 @@ function Workspaces(){let{model}=useApp(),known=useStore(model.workspaces),chose
   </label>`}var CONNECTION={connecting:["wait","Connecting"],live:["good","Live"],lost:["bad","Connection lost"],off:["quiet","No live updates"]};function Connection(){
 let[tone,words]=CONNECTION[useStore(useApp().model.connection)];return html`<p class="connection status ${tone}" role="status"><span class="dot"></span><span>${words}</span></p>`}
 function Version(){let[version,setVersion]=d("");return A(()=>{fetch("version").then(response=>response.json()).then(answer=>setVersion(String(answer.version||""))).
-catch(()=>{})},[]),version&&html`<p class="version">warren ${version}</p>`}function applyTheme(){let theme=recall("theme","system");document.documentElement.dataset.theme=["light","dark"].includes(theme)?theme:"system"}var KEPT_DAYS=30,DAY_MS=24*3600*1e3,COLUMNS=[{id:"name",label:"Profile",min:200,grow:3,sort:"name",first:"asc",always:!0,draw:({name})=>html`<span class="title"><${Name}>${name}<//></span>`},
+catch(()=>{})},[]),version&&html`<p class="version">warren ${version}</p>`}function applyTheme(){let theme=recall("theme","system");document.documentElement.dataset.theme=["light","dark"].includes(theme)?theme:"system"}var KEPT_DAYS=30,DAY_MS2=24*3600*1e3,COLUMNS=[{id:"name",label:"Profile",min:200,grow:3,sort:"name",first:"asc",always:!0,draw:({name})=>html`<span class="title"><${Name}>${name}<//></span>`},
 {id:"tags",label:"Tags",min:130,grow:1.3,rank:4,draw:({tags})=>html`<${Tags} tags=${tags} />`},{id:"deleted",label:"Deleted",width:130,rank:1,card:!0,draw:({trashedAt})=>html`<${Ago} time=${trashedAt} />`},
 {id:"left",label:"Days left",width:100,numeric:!0,rank:2,card:!0,draw:({trashedAt})=>html`<${DaysLeft} time=${trashedAt} />`},{id:"workspace",label:"Workspace",
 width:130,rank:5,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`}];function DaysLeft({time}){let now=useNow();return String(Math.max(0,Math.
-ceil(KEPT_DAYS-(now-Date.parse(time))/DAY_MS)))}function TrashPage({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"up\
-datedAt"),search2=params.get("search")||"",{rows,selection,view}=useList("/profiles",{trashed:!0,search:search2,workspaceId,sort:order.sort,order:order.order},onProfileEvent),
+ceil(KEPT_DAYS-(now-Date.parse(time))/DAY_MS2)))}function TrashPage({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"u\
+pdatedAt"),search=params.get("search")||"",{rows,selection,view}=useList("/profiles",{trashed:!0,search,workspaceId,sort:order.sort,order:order.order},onProfileEvent),
 columns=useColumns("trash",()=>COLUMNS),{total,atLeast}=view;return html`<div class="page">
     <header class="page-head"><h1 tabindex="-1">Trash ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
-      ${(total>0||search2)&&html`<div class="tools"><${SearchBox} value=${search2} label="Search the trash" change=${text=>app.router.refine({search:text},{replace:!0})} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+      ${(total>0||search)&&html`<div class="tools"><${SearchBox} value=${search} label="Search the trash" change=${text=>app.router.refine({search:text},{replace:!0})} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
       <p class="lead">Profiles are deleted for good after ${KEPT_DAYS} days.</p></header>
     <${GridProblem} rows=${rows} />
-    <div class="page-body">${total===0&&!view.problem?html`<${Empty} title=${search2?"No matches":"The trash is empty"} drawing=${!search2} />`:html`<${Grid} label="Deleted profiles" ...${{
+    <div class="page-body">${total===0&&!view.problem?html`<${Empty} title=${search?"No matches":"The trash is empty"} drawing=${!search} />`:html`<${Grid} label="Deleted profiles" ...${{
 rows,columns,selection}} ...${order}
       what=${({name})=>name} actionsWidth=${140} actions=${profile=>html`<${RowActions3} profile=${profile} rows=${rows} />`} />`}</div>
     <${TrashBulk2} ...${{selection,rows,total:total??0}} />
@@ -1039,35 +926,36 @@ now.retry(now.failed)};return html`<${Dialog} title=${count(failed,"failed","fai
       ${failed>SHOWN2&&html`<p class="hint">And ${number(failed-SHOWN2)} more.</p>`}</div>
     <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
       <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
-  <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-TLKPEFOH.js").
-then(({LivePage})=>LivePage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;router=new Router("profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(
-Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comfortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(
-null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>leave("The server no longer takes this key. It may have bee\
-n revoked, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.keys=new Keys(this),
-this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(state==="lost")),this.model.event.watch(event=>this.
-proxies.onEvent(event)),this.keys.begin(),this.previews.begin()];this.model.begin();let unload=event=>this.#changed.size&&event.preventDefault();addEventListener(
-"beforeunload",unload),unwatch.push(()=>removeEventListener("beforeunload",unload));let timer=setInterval(()=>this.now.set(Date.now()),TICK_MS);return()=>{unwatch.
-forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){let shown={component,key:(this.dialog.value?.key||0)+Math.random()};shown.props=
-{...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(null))},this.leaving(()=>this.dialog.set(shown))}holdForm(root,changed){changed?
-this.#changed.add(root):this.#changed.delete(root)}leaving(goOn){this.#changed.size?this.asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.
-clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.open(Palette,{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}importProxies(){
-this.open(ImportForm,{})}createHere(){this.router.current.value.name==="proxies"?this.createProxy():this.createProfile()}start(profile){return start(this,profile)}escape(){
-this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){this.dialog.value?this.toasts.say({text:subject,more:`${problemTitle(problem)}\
-. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){this.density.set(density),remember("densit\
-y",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){this.#keepViews([...this.views.value.
-filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){this.views.set(views),
-remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{
-let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(()=>document.activeElement===document.body&&this.focusPage())}focusPage(id){
-(id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`)||document.querySelector("main h1"))?.focus()}};function Root(){let[given,setGiven]=d(takeFromAddress),
-[key,setKey]=d(readKey),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(
-key).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===key&&dropKey(),setReason(why),setKey(why?readKey():"")};return A(()=>{
-let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)
-return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(
-null))},[given]),A(()=>watchKey(()=>{let now=readKey();now!==key&&(setReason(now?"":"You have logged out in another tab."),setKey(now))}),[key]),given?html`<${Entering} />`:
-key?html`<${Frame} key=${key} secret=${key} leave=${leave} />`:html`<${Login} enter=${enter} reason=${reason} />`}var STILL_VALID="You are logged out here. The \
-server did not answer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave}){let[app]=d(()=>new App(secret,leave));
-A(()=>app.begin(),[]);let route=useStore(app.router.current),dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let Page=LATER[route.name]?Later:PAGES[route.
-name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
+  <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-XKUAG6DA.js").
+then(({LivePage})=>LivePage),settings:()=>import("./part-K2EZCAKG.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;router=new Router(
+"profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comf\
+ortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,
+this.api=new Api(key,()=>leave("The server no longer takes this key. It may have been revoked, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(
+this.api),this.previews=new Previews(this.api),this.keys=new Keys(this),this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.
+watch(state=>this.offline.set(state==="lost")),this.model.event.watch(event=>this.proxies.onEvent(event)),this.keys.begin(),this.previews.begin()];this.model.begin();
+let unload=event=>this.#changed.size&&event.preventDefault();addEventListener("beforeunload",unload),unwatch.push(()=>removeEventListener("beforeunload",unload));
+let timer=setInterval(()=>this.now.set(Date.now()),TICK_MS);return()=>{unwatch.forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){
+let shown={component,key:(this.dialog.value?.key||0)+Math.random()};shown.props={...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(
+null))},this.leaving(()=>this.dialog.set(shown))}holdForm(root,changed){changed?this.#changed.add(root):this.#changed.delete(root)}leaving(goOn){this.#changed.size?
+this.asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.open(
+Palette,{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}importProxies(){this.open(ImportForm,{})}createHere(){this.router.current.value.
+name==="proxies"?this.createProxy():this.createProfile()}start(profile){return start(this,profile)}escape(){this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){
+this.dialog.value?this.toasts.say({text:subject,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,
+action})}setDensity(density){this.density.set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:
+theme),applyTheme()}saveView(view){this.#keepViews([...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.
+filter(other=>other!==view))}#keepViews(views){this.views.set(views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){
+this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(
+()=>document.activeElement===document.body&&this.focusPage())}focusPage(id){(id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`)||document.querySelector(
+"main h1"))?.focus()}};function Root(){let[given,setGiven]=d(takeFromAddress),[key,setKey]=d(readKey),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(
+fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(key).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===
+key&&dropKey(),setReason(why),setKey(why?readKey():"")};return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchan\
+ge",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(
+before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let now=readKey();now!==key&&(setReason(
+now?"":"You have logged out in another tab."),setKey(now))}),[key]),given?html`<${Entering} />`:key?html`<${Frame2} key=${key} secret=${key} leave=${leave} />`:
+html`<${Login} enter=${enter} reason=${reason} />`}var STILL_VALID="You are logged out here. The server did not answer, so the key of this page is still valid: \
+revoke it in the list of keys.";function Frame2({secret,leave}){let[app]=d(()=>new App(secret,leave));A(()=>app.begin(),[]);let route=useStore(app.router.current),
+dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let Page=LATER[route.name]?Later:PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.
+name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>
     ${FULL.includes(route.name)?page:html`<div class="frame">
       <${ServerGone} />

@@ -34,7 +34,11 @@ const TICK_MS = 10_000;
 
 const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
 // LATER are pages whose modules are read when they are first opened. FULL are those without the frame.
-const LATER = { __proto__: null, live: () => import('./live/page.js').then(({ LivePage }) => LivePage) };
+const LATER = {
+  __proto__: null,
+  live: () => import('./live/page.js').then(({ LivePage }) => LivePage),
+  settings: () => import('./settings/page.js').then(({ SettingsPage }) => SettingsPage),
+};
 const FULL = ['live'];
 
 // App is the state of a logged-in page.

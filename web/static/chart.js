@@ -79,7 +79,7 @@ function Frame({ title, points, parts, say, most, draw }) {
           <text class="chart-text" x=${LEFT - 8} y=${y(value) + 4} text-anchor="end">${say(value)}</text>`)}
         ${at >= 0 && html`<rect class="chart-under" x=${x(at) - step / 2} y=${TOP} width=${step} height=${HEIGHT - BOTTOM - TOP} />`}
         ${draw({ x, y, step })}
-        ${points.map(({ label }, i) => (points.length - 1 - i) % every === 0 && html`<text key=${i} class="chart-text" x=${Math.min(x(i), width - 20)} y=${HEIGHT - 4} text-anchor="middle">${label}</text>`)}
+        ${points.map(({ label }, i) => (points.length - 1 - i) % every === 0 && html`<text key=${i} class="chart-text" x=${Math.min(x(i), width - 25)} y=${HEIGHT - 4} text-anchor="middle">${label}</text>`)}
       </svg>`}
       ${at >= 0 && html`<div class="chart-tip" aria-hidden="true" style=${{ left: `${Math.max(0, Math.min(width - TIP_WIDTH, x(at) - TIP_WIDTH / 2))}px`, width: `${TIP_WIDTH}px` }}>
         <strong>${points[at].full}</strong>${parts.map(({ label }, part) => html`<span key=${label}>${label}: ${points[at].values[part] === null ? points[at].mark || '–' : say(points[at].values[part])}</span>`)}</div>`}

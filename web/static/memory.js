@@ -21,3 +21,17 @@ export function remember(name, value) {
     // It lasts until the page is left.
   }
 }
+
+// kept returns the names of what is kept that begin with a prefix.
+export function kept(prefix) {
+  try {
+    return Object.keys(localStorage).filter((name) => name.startsWith(PREFIX + prefix)).map((name) => name.slice(PREFIX.length));
+  } catch {
+    return [];
+  }
+}
+
+// forget removes what is kept under names that begin with a prefix.
+export function forget(prefix) {
+  for (const name of kept(prefix)) remember(name, null);
+}

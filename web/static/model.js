@@ -5,6 +5,7 @@ import { Refresher } from './refresh.js';
 import { Store } from './store.js';
 
 const WORKSPACE = 'warren.workspace';
+const RECENT = 300; // events in memory
 
 export class Model {
   workspaces = new Store([]); // ids, sorted
@@ -12,6 +13,7 @@ export class Model {
   counts = new Store(null); // {profiles, proxies} as GET /counts answers them
   connection = new Store('connecting');
   event = new Store(null); // the last one
+  recent = new Store([]); // the last events, newest first
   #api;
   #ending = new AbortController();
   #counts = new Refresher(() => this.readCounts(), () => this.readCounts());
@@ -84,6 +86,7 @@ export class Model {
     if (event.type === 'events.lost') return this.readAll(); // the server has dropped the events since
     if (/^(profile|proxy|run)\./.test(event.type)) this.#counts.markAll();
     if (event.workspaceId) this.#addWorkspaces([event.workspaceId]);
+    if (event.id) this.recent.set([event, ...this.recent.value.slice(0, RECENT - 1)]);
     return this.event.set(event);
   }
 }

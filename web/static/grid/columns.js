@@ -51,14 +51,15 @@ export class Columns {
 const CHECKBOX = 40;
 const PADDING = 28; // of a row, left and right
 
-// fitting returns the chosen columns that fit into a width, and the tracks of the CSS grid for them. Columns of the highest rank give way.
-export function fitting(columns, ids, width, actions) {
+// fitting returns the chosen columns that fit into a width, and the tracks of the CSS grid for them, with one of checkboxes if there are `ticks`. Columns of the highest rank give way.
+export function fitting(columns, ids, width, actions, ticks = true) {
+  const before = ticks ? CHECKBOX : 0;
   let shown = ids.map((id) => columns.find((column) => column.id === id)).filter(Boolean);
-  const needed = () => shown.reduce((sum, { min, width: fixed }) => sum + (min ?? fixed), CHECKBOX + PADDING + actions);
+  const needed = () => shown.reduce((sum, { min, width: fixed }) => sum + (min ?? fixed), before + PADDING + actions);
   while (needed() > width && shown.some(({ always }) => !always)) {
     const weakest = shown.filter(({ always }) => !always).reduce((a, b) => ((b.rank ?? 0) >= (a.rank ?? 0) ? b : a));
     shown = shown.filter((column) => column !== weakest);
   }
   const tracks = shown.map(({ width: fixed, min, grow }) => (grow ? `minmax(${min ?? fixed}px, ${grow}fr)` : `${fixed}px`));
-  return { shown, tracks: [`${CHECKBOX}px`, ...tracks, `${actions}px`].join(' ') };
+  return { shown, tracks: [...(ticks ? [`${CHECKBOX}px`] : []), ...tracks, `${actions}px`].join(' ') };
 }

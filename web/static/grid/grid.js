@@ -15,7 +15,8 @@ const TALLEST = 15_000_000; // pixels: browsers lay out no element much higher
 
 // Grid shows rows (rows.js) with columns (columns.js). `actions` draws a row's buttons in `actionsWidth` pixels. `open`
 // opens a row, `opened` is the id of the open one, `tone` returns a row's class. `keys` maps a key to an action on a row.
-export function Grid({ label, rows, columns, selection, sort, order, onSort, actions, actionsWidth = 120, open, opened, tone = () => '', keys = {}, what }) {
+// Without `ticks` no row can be chosen.
+export function Grid({ label, rows, columns, selection, sort, order, onSort, actions, actionsWidth = 120, open, opened, tone = () => '', keys = {}, what, ticks = true }) {
   const app = useApp();
   const box = useRef(null);
   const { width, height } = useSize(box);
@@ -27,8 +28,8 @@ export function Grid({ label, rows, columns, selection, sort, order, onSort, act
   const rowHeight = cards ? CARD : ROW[density];
   const total = view.total ?? 0;
   const place = useScroll(box, total, rowHeight, height);
-  const { shown, tracks } = useMemo(() => fitting(columns.all, chosenColumns, cards ? Infinity : width, actionsWidth), [columns, chosenColumns, width, cards, actionsWidth]);
-  const cursor = useCursor({ app, box, rows, total, selection, open, keys, place, rowHeight });
+  const { shown, tracks } = useMemo(() => fitting(columns.all, chosenColumns, cards ? Infinity : width, actionsWidth, ticks), [columns, chosenColumns, width, cards, actionsWidth, ticks]);
+  const cursor = useCursor({ app, box, rows, total, selection, open, keys, place, rowHeight, ticks });
   useEffect(() => rows.want(Math.max(0, place.first - OVER), place.last + OVER), [rows, place.first, place.last, view.version]);
   const toggle = (row, index, extend) => (extend ? selection.extend(row, index, (from, to) => rows.range(from, to)) : selection.toggle(row, index));
   const drawn = [];
@@ -36,27 +37,27 @@ export function Grid({ label, rows, columns, selection, sort, order, onSort, act
     const row = rows.at(index);
     const top = index * rowHeight + place.shift;
     drawn.push(row
-      ? html`<${Row} key=${row.id} ...${{ row, index, top, shown, actions, open, toggle, cards, what }} tone=${tone(row)}
+      ? html`<${Row} key=${row.id} ...${{ row, index, top, shown, actions, open, toggle, cards, what, ticks }} tone=${tone(row)}
           chosen=${chosen.all !== chosen.ids.has(row.id)} opened=${opened === row.id} cursor=${cursor.index === index} />`
       : html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index + 2} style=${{ transform: `translateY(${top}px)` }}>
-          <span role="cell" class="cell"></span><span role="cell" class="cell"><span class="bone"></span></span></div>`);
+          ${ticks && html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell"><span class="bone"></span></span></div>`);
   }
-  return html`<div class=${cards ? 'grid is-cards' : 'grid'} ref=${box} role="table" aria-label=${label} aria-rowcount=${total + 1} aria-busy=${view.total === null}
+  return html`<div class=${`grid ${cards ? 'is-cards' : ''} ${ticks ? '' : 'has-no-ticks'}`} ref=${box} role="table" aria-label=${label} aria-rowcount=${total + 1} aria-busy=${view.total === null}
       style=${{ '--tracks': tracks, '--row': `${rowHeight}px` }} onKeyDown=${cursor.onKey} onFocusIn=${cursor.onFocus}>
-    <${Head} ...${{ shown, rows, total, selection, chosen, sort, order, onSort, cards }} />
+    <${Head} ...${{ shown, rows, total, selection, chosen, sort, order, onSort, cards, ticks }} />
     <div class="grid-body" role="rowgroup" style=${{ height: `${place.tall}px` }}>${drawn}</div>
   </div>`;
 }
 
-function Head({ shown, rows, total, selection, chosen, sort, order, onSort, cards }) {
+function Head({ shown, rows, total, selection, chosen, sort, order, onSort, cards, ticks }) {
   const size = selection.size(total);
   const some = size > 0 && size < total;
   const all = useRef(null);
-  useLayoutEffect(() => { all.current.indeterminate = some; });
+  useLayoutEffect(() => { if (all.current) all.current.indeterminate = some; });
   const toggleAll = () => (size > 0 ? selection.clear() : total === rows.loaded().length ? selection.choose(rows.loaded(), true) : selection.chooseAll());
   return html`<div class="grid-head" role="rowgroup"><div class="row" role="row" aria-rowindex="1">
-    <span role="columnheader" class="cell cell-tick"><input type="checkbox" ref=${all} checked=${size > 0 && !some} disabled=${total === 0}
-      aria-label=${size > 0 ? 'Clear the selection' : 'Select all'} onChange=${toggleAll} /></span>
+    ${ticks && html`<span role="columnheader" class="cell cell-tick"><input type="checkbox" ref=${all} checked=${size > 0 && !some} disabled=${total === 0}
+      aria-label=${size > 0 ? 'Clear the selection' : 'Select all'} onChange=${toggleAll} /></span>`}
     ${!cards && shown.map((column) => {
       const active = column.sort && column.sort === sort;
       return html`<span key=${column.id} role="columnheader" class=${column.numeric ? 'cell is-number' : 'cell'} aria-sort=${active ? (order === 'asc' ? 'ascending' : 'descending') : column.sort ? 'none' : undefined}>
@@ -65,19 +66,19 @@ function Head({ shown, rows, total, selection, chosen, sort, order, onSort, card
               <span>${column.label}</span><${Icon} name=${active ? (order === 'asc' ? 'up' : 'down') : 'unsorted'} /></button>`
           : column.label}</span>`;
     })}
-    ${cards && html`<span role="columnheader" class="cell">${'Select all'}</span>`}
+    ${cards && html`<span role="columnheader" class="cell">${ticks ? 'Select all' : ''}</span>`}
     <span role="columnheader" class="cell"><span class="visually-hidden">Actions</span></span>
   </div></div>`;
 }
 
 // Row draws again only when something of its own has changed.
-function Row({ row, index, top, shown, actions, open, toggle, cards, what, tone, chosen, opened, cursor }) {
+function Row({ row, index, top, shown, actions, open, toggle, cards, what, ticks, tone, chosen, opened, cursor }) {
   const name = what(row);
   return useMemo(() => html`<div role="row" aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex=${cursor ? 0 : -1}
       class=${`row ${tone} ${chosen ? 'is-chosen' : ''} ${opened ? 'is-open' : ''}`} style=${{ transform: `translateY(${top}px)` }}
       onDblClick=${(event) => !event.target.closest('button, a, input') && open?.(row)}>
-    <span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
-      onClick=${(event) => { event.preventDefault(); toggle(row, index, event.shiftKey); }} /></span>
+    ${ticks && html`<span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
+      onClick=${(event) => { event.preventDefault(); toggle(row, index, event.shiftKey); }} /></span>`}
     ${cards
       ? html`<${Card} row=${row} shown=${shown} />`
       : shown.map((column) => html`<span key=${column.id} role="cell" class=${`cell cell-${column.id} ${column.numeric ? 'is-number' : ''}`}>${column.draw(row)}</span>`)}
@@ -148,7 +149,7 @@ function scrollTo(box, index, rowHeight, ratio) {
 }
 
 // useCursor is the row that the keyboard is at. One row at a time can be reached by Tab.
-function useCursor({ app, box, rows, total, selection, open, keys, place }) {
+function useCursor({ app, box, rows, total, selection, open, keys, place, ticks }) {
   const [index, setIndex] = useState(0);
   const wanted = useRef(-1); // the row to focus when it is drawn
   useLayoutEffect(() => {
@@ -173,7 +174,7 @@ function useCursor({ app, box, rows, total, selection, open, keys, place }) {
     const to = { ArrowDown: index + 1, j: index + 1, ArrowUp: index - 1, k: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: total - 1 }[event.key];
     const focused = document.activeElement?.classList.contains('row');
     if (to !== undefined) move(focused ? to : index);
-    else if (row && (event.key === ' ' || event.key === 'x')) (event.shiftKey ? selection.extend(row, index, (from, last) => rows.range(from, last)) : selection.toggle(row, index));
+    else if (ticks && row && (event.key === ' ' || event.key === 'x')) (event.shiftKey ? selection.extend(row, index, (from, last) => rows.range(from, last)) : selection.toggle(row, index));
     else if (row && event.key === 'Enter' && open) open(row);
     else if (row && Object.hasOwn(keys, event.key)) keys[event.key](row);
     else return false;

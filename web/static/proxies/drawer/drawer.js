@@ -12,6 +12,11 @@ import { ProxyForm } from '../../proxyform.js';
 import { href } from '../../route.js';
 import { useStore } from '../../store.js';
 import { PROXY_STATUS, PROXY_TYPES } from '../../words.js';
+import { Checks } from './checks.js';
+import { Profiles } from './profiles.js';
+import { Rotate } from './rotate.js';
+import { Secret } from './secret.js';
+import { Traffic } from './traffic.js';
 
 // ProxyDrawer shows a proxy. rows is the list beside it.
 export function ProxyDrawer({ id, tab, rows }) {
@@ -19,6 +24,10 @@ export function ProxyDrawer({ id, tab, rows }) {
   const proxy = object.data || rows.find(id);
   const tabs = [
     { id: 'overview', label: 'Overview', draw: () => html`<${Overview} proxy=${proxy} />` },
+    { id: 'checks', label: 'Checks', draw: () => html`<${Checks} proxy=${proxy} />` },
+    { id: 'profiles', label: 'Profiles', draw: () => html`<${Profiles} proxy=${proxy} />` },
+    { id: 'traffic', label: 'Traffic', draw: () => html`<${Traffic} proxy=${proxy} />` },
+    { id: 'rotate', label: 'Rotate', draw: () => html`<${Rotate} proxy=${proxy} object=${object} />` },
   ];
   return html`<${Drawer} label="Proxy" title=${proxy ? html`<${Name}>${proxyName(proxy)}<//>` : 'Proxy'} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${Boolean(proxy)}
     below=${proxy && html`<${Status} of=${PROXY_STATUS[proxy.status] || PROXY_STATUS.unknown} />${proxy.lastCheck?.ok && html`<${Country} code=${proxy.lastCheck.country} /><span class="number">${proxy.lastCheck.exitIp}</span>`}`}
@@ -40,8 +49,9 @@ function Overview({ proxy }) {
       ['Type', PROXY_TYPES[proxy.type] || proxy.type],
       ['Address', html`<bdi class="mono">${address(proxy.host, proxy.port)}</bdi>`],
       ['User name', proxy.username && html`<bdi>${proxy.username}</bdi>`],
-      ['Password', proxy.hasPassword ? 'Saved' : 'None'],
+      ['Password', html`<${Secret} proxy=${proxy} />`],
       ['Profiles', proxy.profileCount > 0 ? html`<a href=${href('profiles', new URLSearchParams({ proxyId: proxy.id }))}>${count(proxy.profileCount, 'profile')}</a>` : 'Not used'],
+      ['Uptime', proxy.uptime != null && `${Math.floor(proxy.uptime * 100)} %`],
       ['Tags', proxy.tags?.length > 0 && html`<${Tags} tags=${proxy.tags} most=${20} />`],
       ['Notes', proxy.notes && html`<bdi>${proxy.notes}</bdi>`],
       ['Created', html`<${Ago} time=${proxy.createdAt} />`],

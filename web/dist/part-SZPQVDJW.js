@@ -271,18 +271,6 @@ this.current.value.params);for(let[name,value]of Object.entries(changes)){params
 href(this.current.value.name,params,this.current.value.path),replace)}open(...path){this.#go(this.beside(...path),!1)}beside(...path){return href(this.current.value.
 name,this.current.value.params,path)}go(address2){this.#go(address2,!1)}#go(address2,replace){address2!==location.hash&&(replace?(history.replaceState(null,"",address2),
 this.#show(address2)):this.leaving(()=>this.#show(address2)))}};function href(name,params,path=[]){let search=params?params.toString():"";return`#/${[name,...path].
-map(encodeURIComponent).join("/")}${search&&`?${search}`}`}function decoded(part){try{return decodeURIComponent(part)}catch{return part}}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;this.list.set([...this.list.value.slice(-3),{id,...toast}]),
-toast.tone!=="bad"&&setTimeout(()=>this.close(id),toast.more||toast.actions?LONG_MS:SHOWN_MS)}close(id){this.list.set(this.list.value.filter(toast=>toast.id!==id))}};
-function ToastArea({toasts}){let list=useStore(toasts.list);return html`<div class="toasts" role="status" aria-live="polite">
-    ${list.map(toast=>html`<div key=${toast.id} class="toast ${toast.tone||"plain"}">
-      <div>
-        <p class="toast-text">${toast.text}</p>
-        ${toast.more&&html`<p class="toast-more">${toast.more}</p>`}
-      </div>
-      ${(toast.actions||[toast.action]).filter(Boolean).map(({label,run})=>html`<button type="button" key=${label} class="button small" onClick=${()=>{toasts.close(
-toast.id),run()}}>${label}</button>`)}
-      <button type="button" class="icon-button" aria-label="Close message" onClick=${()=>toasts.close(toast.id)}><${Icon} name="close" /></button>
-    </div>`)}
-  </div>`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,number,count,bytes,sentence,address,
+map(encodeURIComponent).join("/")}${search&&`?${search}`}`}function decoded(part){try{return decodeURIComponent(part)}catch{return part}}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,number,count,bytes,sentence,address,
 proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,checkSentence,endWords,problemWords,problemTitle,Country,countryName,
-Menu,Panel,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href,Toasts,ToastArea};
+Menu,Panel,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href};

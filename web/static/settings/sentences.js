@@ -1,0 +1,109 @@
+// What happened, as sentences: records of the log, and events.
+import { useEffect, useState } from 'preact/hooks';
+import { html } from '../html.js';
+import { useApp } from '../app-context.js';
+import { Name } from '../components.js';
+import { count, proxyName } from '../format.js';
+import { useProxy } from '../proxycache.js';
+import { endWords } from '../words.js';
+
+export const ACTIONS = [
+  ['proxy.secret', 'Password read'],
+  ['proxies.export', 'Passwords exported'],
+  ['workspace.create', 'Workspace created'],
+  ['workspace.rename', 'Workspace renamed'],
+];
+
+// ABOUT are the kinds of events that a person can filter by.
+export const ABOUT = [['profile', 'Profiles'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['capability', 'Shared views']];
+
+// Sentence says what a record of the log is about.
+export function Sentence({ entry }) {
+  const { action, objectId, detail = {} } = entry;
+  const who = entry.keyId === 'environment' ? 'The key in WARREN_API_KEY' : html`Key <${Name}>${entry.keyName}<//>`;
+  const space = html`<bdi>${objectId}</bdi>`;
+  const words = {
+    __proto__: null,
+    'proxy.secret': () => html`${who} read the password of <${ProxyName} id=${objectId} />`,
+    'proxies.export': () => html`${who} exported ${count(detail.count ?? 0, 'proxy', 'proxies')} with passwords${detail.format ? ` as ${detail.format === 'text' ? 'text' : detail.format.toUpperCase()}` : ''}${detail.tag?.length ? html`, tagged <bdi>${detail.tag.join(', ')}</bdi>` : ''}`,
+    'workspace.create': () => html`${who} created workspace ${space}`,
+    'workspace.rename': () => (detail.name ? html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>` : html`${who} removed the name of workspace ${space}`),
+  }[action];
+  return words ? words() : html`${who}: ${action}`;
+}
+
+export function ProxyName({ id }) {
+  const proxy = useProxy(id);
+  if (proxy) return html`proxy <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;
+  return proxy === null ? 'a proxy that is deleted' : 'a proxy';
+}
+
+const names = new WeakMap(); // of the API → Map of profiles' names, or null for one that is gone
+
+// ProfileName reads a profile's name once.
+function ProfileName({ id }) {
+  const { api } = useApp();
+  if (!names.has(api)) names.set(api, new Map());
+  const known = names.get(api);
+  const [name, setName] = useState(known.get(id));
+  useEffect(() => {
+    if (known.has(id)) return;
+    api.get(`/profiles/${encodeURIComponent(id)}`).then((profile) => profile.name, () => null).then((found) => {
+      known.set(id, found);
+      setName(found);
+    });
+  }, [id]);
+  if (name) return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;
+  return name === null ? 'a deleted profile' : 'a profile';
+}
+
+const CHANGES = { __proto__: null, proxyId: 'proxy', tags: 'tags', name: 'name', notes: 'notes', os: 'system', startUrls: 'start pages', fallbackProxyIds: 'fallbacks' };
+
+function changedWords(changed) {
+  const words = (changed || []).map((member) => CHANGES[member] || member);
+  return words.length ? `: ${words.join(', ')}` : '';
+}
+
+// EVENTS say what an event is about. An unknown one is shown by its type.
+const EVENTS = {
+  __proto__: null,
+  'profile.created': ({ profile }) => html`${profile} was created`,
+  'profile.batch_created': ({ data }) => html`${count(data.count ?? 0, 'profile was', 'profiles were')} created`,
+  'profile.updated': ({ profile, data }) => html`${profile} was changed${changedWords(data.changed)}`,
+  'profile.deleted': ({ profile, data }) => (data.permanent ? 'A profile was deleted for good' : html`${profile} went to the trash`),
+  'profile.restored': ({ profile }) => html`${profile} came back from the trash`,
+  'profile.status': ({ profile, data }) => html`${profile} is ${data.status}`,
+  'run.started': ({ profile, data }) => html`The browser of ${profile} ${data.restarted ? 'restarted' : 'started'}`,
+  'run.updated': ({ profile }) => html`The exit or the place of ${profile} changed`,
+  'run.expiring': ({ profile }) => html`The browser of ${profile} closes soon`,
+  'run.fallback': ({ profile, data }) => html`${profile} goes on through ${data.to ? html`<${ProxyName} id=${data.to} />` : 'another proxy'}`,
+  'run.ended': ({ profile, data }) => html`The browser of ${profile} ended: ${endWords(data).toLowerCase()}`,
+  'proxy.created': ({ proxy }) => html`${proxy} was added`,
+  'proxy.updated': ({ proxy, data }) => html`${proxy} was changed${changedWords(data.changed)}`,
+  'proxy.deleted': () => 'A proxy was deleted',
+  'proxy.checked': ({ proxy, data }) => html`${proxy} was checked: ${data.ok ? 'alive' : 'dead'}`,
+  'proxy.died': ({ proxy }) => html`${proxy} stopped working`,
+  'proxy.returned': ({ proxy }) => html`${proxy} works again`,
+  'proxy.exit_changed': ({ proxy, data }) => html`${proxy} has another exit${data.exitIp ? `: ${data.exitIp}` : ''}`,
+  'proxy.all_checked': ({ data }) => `All proxies were checked: ${data.alive ?? 0} alive, ${data.dead ?? 0} dead`,
+  'proxy.imported': ({ data }) => `${count(data.created ?? 0, 'proxy was', 'proxies were')} imported`,
+  'key.created': () => 'A key was created',
+  'key.revoked': () => 'A key was revoked',
+  'workspace.created': ({ data }) => html`Workspace <bdi>${data.id}</bdi> was created`,
+  'workspace.updated': ({ data }) => html`Workspace <bdi>${data.id}</bdi> was renamed`,
+  'capability.created': ({ profile }) => html`A view of ${profile} was shared`,
+  'capability.revoked': ({ profile }) => html`A shared view of ${profile} was ended`,
+};
+
+// EventSentence says what an event is about.
+export function EventSentence({ event }) {
+  const { type, data = {} } = event;
+  const words = EVENTS[type];
+  if (!words) return type;
+  const profileId = data.profileId || (/^(?:profile|run)\./.test(type) ? data.id : '');
+  return words({
+    data,
+    profile: profileId ? html`<${ProfileName} id=${profileId} />` : 'A profile',
+    proxy: data.id ? html`<${ProxyName} id=${data.id} />` : 'A proxy',
+  });
+}
