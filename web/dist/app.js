@@ -927,7 +927,7 @@ now.retry(now.failed)};return html`<${Dialog} title=${count(failed,"failed","fai
     <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
       <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
   <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-XKUAG6DA.js").
-then(({LivePage})=>LivePage),settings:()=>import("./part-K2EZCAKG.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;router=new Router(
+then(({LivePage})=>LivePage),settings:()=>import("./part-NQI6QTT4.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;router=new Router(
 "profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comf\
 ortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,
 this.api=new Api(key,()=>leave("The server no longer takes this key. It may have been revoked, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(

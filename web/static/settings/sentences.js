@@ -32,16 +32,18 @@ export function Sentence({ entry }) {
   return words ? words() : html`${who}: ${action}`;
 }
 
-export function ProxyName({ id }) {
+// ProxyName names a proxy, at the beginning of a sentence with a capital.
+export function ProxyName({ id, begin }) {
   const proxy = useProxy(id);
-  if (proxy) return html`proxy <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;
-  return proxy === null ? 'a proxy that is deleted' : 'a proxy';
+  if (proxy) return html`${begin ? 'Proxy' : 'proxy'} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;
+  const words = proxy === null ? 'a proxy that is deleted' : 'a proxy';
+  return begin ? words.replace('a', 'A') : words;
 }
 
 const names = new WeakMap(); // of the API → Map of profiles' names, or null for one that is gone
 
 // ProfileName reads a profile's name once.
-function ProfileName({ id }) {
+function ProfileName({ id, begin }) {
   const { api } = useApp();
   if (!names.has(api)) names.set(api, new Map());
   const known = names.get(api);
@@ -54,7 +56,8 @@ function ProfileName({ id }) {
     });
   }, [id]);
   if (name) return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;
-  return name === null ? 'a deleted profile' : 'a profile';
+  const words = name === null ? 'a deleted profile' : 'a profile';
+  return begin ? words.replace('a', 'A') : words;
 }
 
 const CHANGES = { __proto__: null, proxyId: 'proxy', tags: 'tags', name: 'name', notes: 'notes', os: 'system', startUrls: 'start pages', fallbackProxyIds: 'fallbacks' };
@@ -103,7 +106,7 @@ export function EventSentence({ event }) {
   const profileId = data.profileId || (/^(?:profile|run)\./.test(type) ? data.id : '');
   return words({
     data,
-    profile: profileId ? html`<${ProfileName} id=${profileId} />` : 'A profile',
-    proxy: data.id ? html`<${ProxyName} id=${data.id} />` : 'A proxy',
+    profile: profileId ? html`<${ProfileName} id=${profileId} begin=${type.startsWith('profile.') || type === 'run.fallback'} />` : 'A profile',
+    proxy: data.id ? html`<${ProxyName} id=${data.id} begin />` : 'A proxy',
   });
 }

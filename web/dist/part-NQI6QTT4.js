@@ -12,14 +12,15 @@ entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"Th
 words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"proxies.export":()=>html`${who} exported ${count(detail.
 count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.
 tag.join(", ")}</bdi>`:""}`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
-name}<//>`:html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id}){let proxy=useProxy(
-id);return proxy?html`proxy <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`:proxy===null?"a proxy that is deleted":"a pro\
-xy"}var names=new WeakMap;function ProfileName({id}){let{api}=useApp();names.has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(
-id));return A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(found)})},
-[id]),name?html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`:name===null?"a deleted profile":"a profile"}var CHANGES={__proto__:null,
-proxyId:"proxy",tags:"tags",name:"name",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||
-[]).map(member=>CHANGES[member]||member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,
-"profile.batch_created":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
+name}<//>`:html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin}){let proxy=useProxy(
+id);if(proxy)return html`${begin?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?
+"a proxy that is deleted":"a proxy";return begin?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin}){let{api}=useApp();names.has(
+api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).then(
+profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;
+let words=name===null?"a deleted profile":"a profile";return begin?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"proxy",tags:"tags",name:"na\
+me",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||[]).map(member=>CHANGES[member]||
+member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_cre\
+ated":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
 data.changed)}`,"profile.deleted":({profile,data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
 "profile.status":({profile,data})=>html`${profile} is ${data.status}`,"run.started":({profile,data})=>html`The browser of ${profile} ${data.restarted?"restarted":
 "started"}`,"run.updated":({profile})=>html`The exit or the place of ${profile} changed`,"run.expiring":({profile})=>html`The browser of ${profile} closes soon`,
@@ -31,8 +32,8 @@ data).toLowerCase()}`,"proxy.created":({proxy})=>html`${proxy} was added`,"proxy
 y was","proxies were")} imported`,"key.created":()=>"A key was created","key.revoked":()=>"A key was revoked","workspace.created":({data})=>html`Workspace <bdi>${data.
 id}</bdi> was created`,"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> was renamed`,"capability.created":({profile})=>html`A view of ${profile} was shared`,
 "capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};function EventSentence({event}){let{type,data={}}=event,words=EVENTS[type];if(!words)
-return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?html`<${ProfileName} id=${profileId} />`:
-"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} />`:"A proxy"})}var NOTHING=html`<span class="muted">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
+return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?html`<${ProfileName} id=${profileId} begin=${type.
+startsWith("profile.")||type==="run.fallback"} />`:"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:"A proxy"})}var NOTHING=html`<span class="muted">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
 time={id:"time",label:"Time",width:190,rank:6,hidden:!0,draw:({at})=>html`<span class="number">${moment(at)}</span>`},workspace={id:"workspace",label:"Workspace",
 width:130,rank:4,draw:({workspaceId})=>workspaceId?html`<bdi class="one-line">${workspaceId}</bdi>`:NOTHING},LOG=[{id:"what",label:"What happened",min:260,grow:3,
 always:!0,draw:entry=>html`<span class="one-line sentence"><${Sentence} entry=${entry} /></span>`},when,time,{id:"remote",label:"From",width:150,rank:3,card:!0,
