@@ -5,6 +5,7 @@ import (
 	"context"
 	"mime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -22,6 +23,7 @@ const (
 	maxImportBody  = 16 << 20
 	maxImportLines = 10000
 	importPart     = 1000
+	maxFailedLines = 200 // results of an answer that has only those
 )
 
 // bodyLimit is the largest body of an operation, in bytes.
@@ -41,7 +43,7 @@ type ImportAnswer struct {
 	Duplicate int                `json:"duplicate"`
 	Invalid   int                `json:"invalid"`
 	Ambiguous int                `json:"ambiguous"`
-	Results   []importResultJSON `json:"results" doc:"One for each line that is neither blank nor a comment, in their order."`
+	Results   []importResultJSON `json:"results" doc:"One for each line that is neither blank nor a comment, in their order. The query may ask for fewer."`
 }
 
 // importResultJSON is the result of one line.
@@ -67,6 +69,8 @@ type importRequest struct {
 	Type        string   `query:"type" enum:"socks5,http,https,socks4,socks5h,socks,socks4a" doc:"Of lines that name none. Default: socks5."`
 	Tag         []string `query:"tag,explode" maxItems:"50" doc:"Every proxy that is made gets it, after its own; may be given several times."`
 	DryRun      bool     `query:"dryRun" doc:"Say what would be done, and do nothing."`
+	Choice      []string `query:"choice,explode" maxItems:"1000" doc:"What an ambiguous line means: LINE:READING, both counted from 1, as the answer of a dry run has them. 5:2 takes the second reading of line 5, *:1 the first of every other ambiguous line. May be given several times." example:"5:2"`
+	Results     string   `query:"results" enum:"all,failed" doc:"failed: only those of lines that made no proxy, the first 200. The counts are of all lines. Default: all."`
 	RawBody     []byte   `contentType:"text/plain"`
 
 	workspace string
@@ -91,7 +95,7 @@ type importLine struct {
 // Resolve reads the list, and checks the request by itself.
 func (in *importRequest) Resolve(ctx huma.Context) []error {
 	var f faults
-	r := importReader{typ: proxy.SOCKS5, tags: f.tags("query.tag", in.Tag)}
+	r := importReader{typ: proxy.SOCKS5, tags: f.tags("query.tag", in.Tag), choices: readChoices(in.Choice, &f)}
 	if t, ok := proxy.ParseType(in.Type); ok {
 		r.typ = t
 	}
@@ -100,8 +104,38 @@ func (in *importRequest) Resolve(ctx huma.Context) []error {
 	}
 	in.workspace = in.workspaceOf(r.workspace, callerOf(ctx.Context()), &f)
 	f.require(!r.full(), "body", "The list has more than 10,000 lines, and nothing was imported. Import it in parts.")
+	for _, c := range r.choices {
+		f.require(c.taken, element("query.choice", c.at), "This line is not ambiguous, or has no such reading. Send the list without results first, and look at its readings.")
+	}
 	in.lines = r.lines
 	return f.errors()
+}
+
+// importChoice is what the caller says about an ambiguous line.
+type importChoice struct {
+	at      int  // index in the query
+	reading int  // index in the line's readings
+	taken   bool // or need not be
+}
+
+// readChoices reads the choices of the query, by the number of the line: 0 stands for every line without a choice of its own.
+func readChoices(given []string, f *faults) map[int]*importChoice {
+	out := map[int]*importChoice{}
+	for i, text := range given {
+		before, after, _ := strings.Cut(text, ":")
+		every := before == "*"
+		if every {
+			before = "0"
+		}
+		line, err := strconv.ParseUint(before, 10, 31)
+		reading, errReading := strconv.ParseUint(after, 10, 31)
+		if err != nil || errReading != nil || reading == 0 || line == 0 && !every {
+			f.add(element("query.choice", i), "must be LINE:READING, such as 5:2 or *:1", nil)
+			continue
+		}
+		out[int(line)] = &importChoice{at: i, reading: int(reading) - 1, taken: every}
+	}
+	return out
 }
 
 // workspaceOf decides which workspace gets the proxies. The query and a JSON list may name it, not two different ones.
@@ -169,6 +203,10 @@ func (s *API) importProxies(ctx context.Context, in *importRequest) (*struct{ Bo
 	if made := out.count(); made > 0 {
 		s.events.Publish(events.Event{Type: "proxy.imported", Workspace: in.workspace,
 			Data: proxiesImported{out.Ambiguous, made, out.Duplicate, out.Invalid}})
+	}
+	if in.Results == "failed" {
+		out.Results = slices.DeleteFunc(out.Results, func(r importResultJSON) bool { return r.Result == "created" })
+		out.Results = out.Results[:min(len(out.Results), maxFailedLines)]
 	}
 	return &struct{ Body ImportAnswer }{*out}, err
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -23,9 +24,10 @@ import (
 // importReader reads a list in any of its forms. What is wrong with one line is that line's reason; what is wrong with the
 // list as a whole is a fault.
 type importReader struct {
-	typ       proxy.Type  // of lines that name none
-	tags      []string    // for every line
-	workspace opt[string] // as a JSON list names it
+	typ       proxy.Type            // of lines that name none
+	tags      []string              // for every line
+	workspace opt[string]           // as a JSON list names it
+	choices   map[int]*importChoice // by the number of the line
 	schemas   huma.Registry
 	schema    *huma.Schema // of a member of a JSON list that is an object
 	lines     []importLine
@@ -64,6 +66,9 @@ func (r *importReader) readLine(n int, text string, needed bool) {
 	found, err := proxy.ReadLine(text, r.typ)
 	if len(found) == 0 && err == nil && !needed {
 		return
+	}
+	if c := cmp.Or(r.choices[n], r.choices[0]); c != nil && len(found) > 1 && c.reading < len(found) {
+		found, c.taken = found[c.reading:c.reading+1], true
 	}
 	line := importLine{number: n}
 	switch {

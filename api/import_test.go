@@ -93,6 +93,36 @@ func TestImportText(t *testing.T) {
 	}
 }
 
+// TestImportChoice: a choice makes a proxy of an ambiguous line, in a dry run too; a wrong one makes nothing of the list.
+func TestImportChoice(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	dry := a.importList(t, "?dryRun=true&choice=5:2&results=failed", "text/plain", someLines)
+	dry.equal(t, "created", 5)
+	if got, want := dry.results(), []string{"6 duplicate", "7 invalid", "9 invalid"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for choice, faults := range map[string][]string{"2:1": {"query.choice[0]"}, "5:3": {"query.choice[0]"}, "99:1": {"query.choice[0]"},
+		"5:2&choice=x&choice=5:0": {"query.choice[1]", "query.choice[2]"}} {
+		a.sendList(t, "?choice="+choice, "text/plain", someLines).invalid(t, faults...)
+	}
+	a.importList(t, "?dryRun=true&choice=*:1", "text/plain", someLines).equal(t, "created", 5)
+	a.do(t, "GET", "/proxies", nil).want(t, 200).equal(t, "total", 0)
+	r := a.importList(t, "?choice=5:1", "text/plain", someLines)
+	r.equal(t, "ambiguous", 0)
+	one := a.do(t, "GET", "/proxies/"+r.text("results.2.id"), nil).want(t, 200)
+	one.equal(t, "host", "192.0.2.1")
+	one.equal(t, "port", 1080)
+	r = a.importList(t, "?choice=5:2", "text/plain", someLines)
+	r.equal(t, "created", 1)
+	a.do(t, "GET", "/proxies/"+r.text("results.2.id"), nil).want(t, 200).equal(t, "port", 12345)
+	r = a.importList(t, "?results=failed", "text/plain", strings.Repeat("no-port\n", 201))
+	r.equal(t, "invalid", 201)
+	if got := r.results(); len(got) != maxFailedLines {
+		t.Errorf("%d results", len(got))
+	}
+}
+
 // TestImportCSV: columns by their names, in any order, with quotes, with either separator.
 func TestImportCSV(t *testing.T) {
 	t.Parallel()
