@@ -130,7 +130,7 @@ func readChoices(given []string, f *faults) map[int]*importChoice {
 		line, err := strconv.ParseUint(before, 10, 31)
 		reading, errReading := strconv.ParseUint(after, 10, 31)
 		if err != nil || errReading != nil || reading == 0 || line == 0 && !every {
-			f.add(element("query.choice", i), "must be LINE:READING, such as 5:2 or *:1", nil)
+			f.add(element("query.choice", i), "Enter LINE:READING, such as 5:2 or *:1.", nil)
 			continue
 		}
 		out[int(line)] = &importChoice{at: i, reading: int(reading) - 1, taken: every}

@@ -1,5 +1,6 @@
 // Actions on profiles and proxies that several pages offer, with their messages.
 import { html } from './html.js';
+import { NO_BROWSER } from './browsers.js';
 import { CheckDialog } from './checkresult.js';
 import { Name } from './components.js';
 import { ConnectDialog } from './connect.js';
@@ -14,7 +15,8 @@ import { checkSentence, faultWords } from './words.js';
 const NAMED = 10;
 
 // start starts a profile's browser. rows shows the changes. A proxy that is known to be dead is asked about first.
-export function start(app, profile, rows) {
+export async function start(app, profile, rows) {
+  if (app.browsers.missing()) return app.toasts.say({ text: `${profile.name} was not started.`, more: NO_BROWSER, tone: 'bad' });
   const proxy = profile.proxyId && app.proxies.get(profile.proxyId);
   if (proxy?.status !== 'dead') return begin(app, profile, rows);
   const happened = faultWords(proxy.lastCheck?.error)?.happened || 'The last check failed.';
@@ -50,14 +52,14 @@ function begin(app, profile, rows) {
   });
 }
 
-// connect shows the addresses of a running browser.
+// connect shows the URLs of a running browser.
 export function connect(app, profile, rows) {
   return app.during(profile.id, async () => {
     try {
       const run = await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`); // answers the present run
       app.open(ConnectDialog, { profile, run });
     } catch (problem) {
-      app.fail(`The addresses of ${profile.name} could not be read`, problem);
+      app.fail(`The URLs of ${profile.name} could not be read`, problem);
     }
     rows?.again(profile.id);
   });
@@ -76,7 +78,7 @@ export function stop(app, profile, rows) {
     rows?.patch(profile.id, { status: 'stopping' });
     try {
       await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`);
-      app.toasts.say({ text: `${profile.name} is closed. Its tabs and cookies are kept.`, tone: 'good' });
+      app.toasts.say({ text: `${profile.name} is stopped. Its tabs and cookies are kept.`, tone: 'good' });
     } catch (problem) {
       app.fail(`${profile.name} did not stop`, problem);
     }
@@ -90,11 +92,11 @@ export function askToDelete(app, profile, rows) {
     verb: 'Move to trash',
     work: async () => {
       await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`);
-      app.toasts.say({ text: `${profile.name} is in the trash.`, action: { label: 'Undo', run: () => restore(app, profile, rows) } });
+      app.toasts.say({ text: `Moved ${profile.name} to the trash.`, action: { label: 'Undo', run: () => restore(app, profile, rows) } });
       await rows?.reload().catch(() => {});
     },
-    children: html`<p><${Name}>${profile.name}<//> ${profile.status === 'running' ? 'is running: its browser is closed first, in good order. The profile' : ''} goes
-      to the trash with its cookies and data, and can be restored from there.</p>`,
+    children: html`<p><${Name}>${profile.name}<//> ${profile.status === 'running' ? 'is running. Its browser is closed first. The profile' : ''} goes
+      to the trash with its cookies and data. You can restore it for 30 days.</p>`,
   });
 }
 
@@ -104,10 +106,10 @@ export function askToDestroy(app, profile, rows) {
     verb: 'Delete permanently',
     work: async () => {
       await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`, { permanent: true });
-      app.toasts.say({ text: `${profile.name} is deleted.` });
+      app.toasts.say({ text: `Deleted ${profile.name}.` });
       await rows.reload().catch(() => {});
     },
-    children: html`<p><${Name}>${profile.name}<//> and its cookies, history and files are removed now. This cannot be undone.</p>`,
+    children: html`<p><${Name}>${profile.name}<//> and its cookies, history and files are deleted now. This cannot be undone.</p>`,
   });
 }
 
@@ -116,8 +118,8 @@ export function restore(app, profile, rows) {
     try {
       const restored = await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/restore`);
       app.toasts.say({
-        text: `${profile.name} is back.`,
-        more: restored?.proxyMissing ? 'Its proxy was deleted meanwhile. Choose another before you start it.' : '',
+        text: `Restored ${profile.name}.`,
+        more: restored?.proxyMissing ? 'Its proxy was deleted. Choose another before you start it.' : '',
         tone: 'good',
       });
     } catch (problem) {
@@ -157,10 +159,10 @@ export function askToDeleteProxy(app, proxy) {
         await nameUsers(app, proxy, problem);
         throw problem;
       }
-      app.toasts.say({ text: `${proxyName(proxy)} is deleted.` });
+      app.toasts.say({ text: `Deleted ${proxyName(proxy)}.` });
     },
     children: html`<p><${Name}>${proxyName(proxy)}<//> and its saved password are removed. ${proxy.profileCount > 0
-      ? html`<strong>${count(proxy.profileCount, 'profile uses', 'profiles use')} it.</strong> Warren refuses until they have another: <a href=${href('profiles', new URLSearchParams({ proxyId: proxy.id }))}>show them</a>.` : 'No profile uses it.'}</p>`,
+      ? html`<strong>${count(proxy.profileCount, 'profile uses', 'profiles use')} it.</strong> Give them another first: <a href=${href('profiles', new URLSearchParams({ proxyId: proxy.id }))}>show them</a>.` : 'No profile uses it.'}</p>`,
   });
 }
 

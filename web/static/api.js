@@ -56,8 +56,8 @@ export class Api {
   }
 
   // send posts text of a content type. A list in the query becomes repeated parameters.
-  async send(path, query, kind, text) {
-    const response = await this.open('POST', BASE + path + search(query), { headers: { 'Content-Type': kind }, body: text });
+  async send(path, query, kind, text, signal) {
+    const response = await this.open('POST', BASE + path + search(query), { headers: { 'Content-Type': kind }, body: text, signal });
     return parse(await response.text());
   }
 

@@ -5,10 +5,11 @@ import { html } from './html.js';
 import { Api } from './api.js';
 import { start } from './actions.js';
 import { AppContext, useApp } from './app-context.js';
+import { Browsers } from './browsers.js';
+import { Checked } from './checkall.js';
 import { ProblemBox, Waiting } from './components.js';
 import { ConfirmDialog, ProblemDialog } from './dialog.js';
 import { Icon } from './icons.js';
-import { ImportForm } from './importform.js';
 import { Keys } from './keys.js';
 import { Entering, Login } from './login.js';
 import { recall, remember } from './memory.js';
@@ -45,6 +46,7 @@ const FULL = ['live'];
 class App {
   toasts = new Toasts();
   works = new Works();
+  checked = new Checked();
   router = new Router('profiles');
   dialog = new Store(null);
   busy = new Store(new Set()); // ids of objects with an action in progress
@@ -58,10 +60,11 @@ class App {
 
   constructor(key, leave) {
     this.leave = leave;
-    this.api = new Api(key, () => leave('The server no longer takes this key. It may have been revoked, or have expired.'));
+    this.api = new Api(key, () => leave('This key is no longer valid. It may have been revoked, or have expired.'));
     this.model = new Model(this.api);
     this.proxies = new ProxyCache(this.api);
     this.previews = new Previews(this.api);
+    this.browsers = new Browsers(this.api);
     this.keys = new Keys(this);
     this.router.leaving = (goOn) => this.leaving(goOn);
   }
@@ -72,6 +75,8 @@ class App {
       this.model.event.watch((event) => this.proxies.onEvent(event)),
       this.keys.begin(),
       this.previews.begin(),
+      this.browsers.begin(this.model.event),
+      this.checked.last.watch((checks) => this.proxies.checked(checks)),
     ];
     this.model.begin();
     const unload = (event) => this.#changed.size && event.preventDefault();
@@ -122,10 +127,6 @@ class App {
 
   createProxy() {
     addProxy(this);
-  }
-
-  importProxies() {
-    this.open(ImportForm, {});
   }
 
   createHere() {
@@ -262,7 +263,7 @@ function Frame({ secret, leave }) {
 function Discard({ app }) {
   const asking = useStore(app.asking);
   return asking && html`<${ConfirmDialog} title="Discard your changes?" verb="Discard" cancel="Keep editing" work=${async () => app.discard()} close=${() => app.asking.set(null)}>
-    <p>What you changed here is not saved.</p><//>`;
+    <p>Your changes are not saved.</p><//>`;
 }
 
 // ServerGone says across the top that what is shown may be old, until the server is back.
@@ -279,7 +280,7 @@ function Later({ route }) {
   useEffect(() => {
     LATER[route.name]().then((Page) => setLoaded({ Page }), () => setFailed(true));
   }, []);
-  if (failed) return html`<h1 tabindex="-1">This page could not be read</h1><p>Is the server running? <button type="button" class="button small" onClick=${() => location.reload()}>Load it again</button></p>`;
+  if (failed) return html`<h1 tabindex="-1">This page could not be loaded</h1><p>Is the server running? <button type="button" class="button small" onClick=${() => location.reload()}>Try again</button></p>`;
   return loaded ? html`<${loaded.Page} params=${route.params} path=${route.path} />` : html`<${Waiting} />`;
 }
 
@@ -287,9 +288,9 @@ function Later({ route }) {
 function ErrorBoundary({ page: Page, route }) {
   const [error] = useErrorBoundary();
   if (!error) return html`<${Page} params=${route.params} path=${route.path} route=${route} />`;
-  return html`<h1 tabindex="-1">This should not have happened</h1>
-    <${ProblemBox} problem=${{ title: 'The page has a fault of its own', message: String(error), errors: [] }}>
-      <button type="button" class="button small" onClick=${() => location.reload()}>Load it again</button><//>`;
+  return html`<h1 tabindex="-1">Something went wrong</h1>
+    <${ProblemBox} problem=${{ title: 'The page has an error', message: String(error), errors: [] }}>
+      <button type="button" class="button small" onClick=${() => location.reload()}>Reload the page</button><//>`;
 }
 
 applyTheme();

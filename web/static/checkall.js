@@ -1,38 +1,48 @@
-// The button that checks all proxies, with its progress.
-import { useEffect, useRef, useState } from 'preact/hooks';
+// Checks many proxies at once: the work with its counts, and the button that checks all.
 import { html } from './html.js';
 import { useApp } from './app-context.js';
+import { count } from './format.js';
 import { Icon } from './icons.js';
+import { href } from './route.js';
+import { Store } from './store.js';
+import { faultWords } from './words.js';
+
+// checkMany checks proxies and shows how far it is. It goes on when the page is left. Without ids it checks those of the workspace, or all.
+export function checkMany(app, { ids, workspaceId, tags = [] }) {
+  const body = ids ? { ids } : workspaceId ? { workspaceId } : {};
+  const dead = new URLSearchParams([['status', 'dead'], ...tags.map((tag) => ['tag', tag])]);
+  const params = (failed) => (failed ? dead : new URLSearchParams(tags.map((tag) => ['tag', tag])));
+  return app.works.stream({
+    key: ids ? '' : `check ${workspaceId}`,
+    title: (total, over) => `${over ? 'Checked' : 'Checking'} ${count(total, 'proxy', 'proxies')}`,
+    total: ids?.length ?? 0,
+    words: { good: 'alive', bad: 'dead' },
+    call: (signal, total, one) => app.api.lines('/proxies/check-all', body, signal, total, (check) => {
+      app.checked.add(check);
+      const fault = check.ok ? null : faultWords(check.error) || { happened: 'The check failed.', advice: '' };
+      one({ id: check.id, error: fault && { title: fault.happened, message: fault.advice } });
+    }),
+    show: (failed) => app.router.go(href('proxies', params(failed))),
+    retry: (failed) => checkMany(app, { ids: failed.map(({ id }) => id), tags }),
+  });
+}
 
 export function CheckAll({ workspace }) {
   const app = useApp();
-  const ending = useRef(null);
-  const [state, setState] = useState(null); // {total, alive, dead} while it runs
-  useEffect(() => () => ending.current?.abort(), []); // leaving the page cancels it
-  const begin = async () => {
-    const controller = new AbortController();
-    ending.current = controller;
-    const sum = { total: 0, alive: 0, dead: 0 };
-    setState({ ...sum });
-    let drawn = 0;
-    try {
-      await app.api.lines('/proxies/check-all', workspace ? { workspaceId: workspace } : {}, controller.signal, (total) => { sum.total = total; }, (result) => {
-        sum[result.ok ? 'alive' : 'dead'] += 1;
-        if (!drawn) drawn = requestAnimationFrame(() => { drawn = 0; if (!controller.signal.aborted) setState({ ...sum }); });
-      });
-      app.toasts.say({ text: `${sum.alive} of ${sum.total} proxies work.`, tone: sum.dead ? 'plain' : 'good' });
-    } catch (problem) {
-      if (problem.name !== 'AbortError') app.fail('The proxies were not all checked', problem);
-    }
-    cancelAnimationFrame(drawn);
-    ending.current = null;
-    setState(null);
-  };
-  if (!state) return html`<button type="button" class="button" onClick=${begin}><${Icon} name="pulse" />Check all</button>`;
-  const done = state.alive + state.dead;
-  return html`<div class="checking">
-    <progress max=${state.total || 1} value=${done} aria-label="Proxies checked"></progress>
-    <span class="number">${done} of ${state.total}</span>
-    <button type="button" class="button small" onClick=${() => ending.current?.abort()}>Stop</button>
-  </div>`;
+  return html`<button type="button" class="button" onClick=${() => checkMany(app, { workspaceId: workspace })}><${Icon} name="pulse" /><span>Check all</span></button>`;
+}
+
+// Checked passes on what checks of many found, a frame's at a time: the server sends no event for each.
+export class Checked {
+  last = new Store([]);
+  #waiting = [];
+
+  add(check) {
+    if (this.#waiting.push(check) === 1) requestAnimationFrame(() => this.#pass());
+  }
+
+  #pass() {
+    this.last.set(this.#waiting);
+    this.#waiting = [];
+  }
 }

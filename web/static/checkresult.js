@@ -7,7 +7,7 @@ import { ago, moment, proxyName, span } from './format.js';
 import { faultWords, PROXY_STATUS, stageWords } from './words.js';
 
 const TIMINGS = [
-  ['resolveMs', 'Name'],
+  ['resolveMs', 'DNS'],
   ['connectMs', 'Connect'],
   ['tlsMs', 'TLS'],
   ['handshakeMs', 'Handshake'],
@@ -30,8 +30,8 @@ export function CheckResult({ result }) {
     <p class="check-head"><${Status} of=${PROXY_STATUS[result.ok ? 'alive' : 'dead']} />
       ${result.ok && html`<span class="check-ip"><${Country} code=${result.country} name=${result.countryName} /> ${result.exitIp}</span>`}</p>
     ${fault && html`<p><strong>${fault.happened}</strong> ${fault.advice}</p>
-      <p class="hint">Seen while ${stageWords(result.error?.stage) || 'checking'}${result.error?.message ? `: ${result.error.message}` : ''}</p>`}
-    ${result.exitChanged && html`<${Notice}>The exit is another one than at the last check.<//>`}
+      <p class="hint">Failed ${stageWords(result.error?.stage) || 'during the check'}${result.error?.message ? `: ${result.error.message}` : '.'}</p>`}
+    ${result.exitChanged && html`<${Notice}>The exit IP changed since the last check.<//>`}
     ${result.ok && html`<${Details} result=${result} />`}
     <${Timings} timings=${result.timings} />
   </div>`;
@@ -42,10 +42,10 @@ function Details({ result }) {
     ['Country', result.countryName || result.country],
     ['Timezone', result.timezone],
     ['Latency', result.latencyMs != null && span(result.latencyMs)],
-    ['Names are resolved', result.remoteDns == null ? '' : result.remoteDns ? 'by the proxy' : 'here'],
-    ['Plain HTTP sites', result.plainHttp == null ? '' : result.plainHttp ? 'are reached' : 'are not reached'],
-    ['Address family', result.ipVersion && `IPv${result.ipVersion}`],
-    ['Place is known from', { __proto__: null, answer: 'the check’s answer', geoip: 'the GeoIP file' }[result.geoSource]],
+    ['DNS', result.remoteDns == null ? '' : result.remoteDns ? 'By the proxy' : 'On this computer'],
+    ['Plain HTTP sites', result.plainHttp == null ? '' : result.plainHttp ? 'Reachable' : 'Not reachable'],
+    ['IP version', result.ipVersion && `IPv${result.ipVersion}`],
+    ['Location source', { __proto__: null, answer: 'Check service', geoip: 'GeoIP file' }[result.geoSource]],
   ];
   return html`<dl class="facts-list">
     ${facts.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
@@ -57,7 +57,7 @@ function Timings({ timings }) {
   const steps = TIMINGS.map(([member, name]) => ({ name, ms: timings?.[member] })).filter((step) => step.ms > 0);
   if (!steps.length) return null;
   const longest = Math.max(...steps.map((step) => step.ms));
-  return html`<table class="timings"><caption class="visually-hidden">Where the time went</caption>
+  return html`<table class="timings"><caption class="visually-hidden">Time of each step</caption>
     <tbody>${steps.map(({ name, ms }) => html`<tr key=${name}>
       <th scope="row">${name}</th>
       <td><span class="bar" style=${{ width: `${Math.max(2, Math.round((ms / longest) * 100))}%` }}></span></td>

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useNow } from './app-context.js';
 import { ago, moment } from './format.js';
-import { Burrows, Icon } from './icons.js';
+import { Icon } from './icons.js';
 import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
 
 // Status shows a state in words, with a dot of its own shape.
@@ -101,9 +101,8 @@ function copyByCommand(text, beside) {
 }
 
 // Empty is shown instead of an empty list.
-export function Empty({ title, children, drawing = true }) {
+export function Empty({ title, children }) {
   return html`<div class="empty">
-    ${drawing && html`<${Burrows} />`}
     <h2>${title}</h2>
     ${children}
   </div>`;

@@ -1,4 +1,4 @@
-// The dialog after a start: facts about the run, and how a program connects to it.
+// How a program connects to a running browser: its URLs, and lines of code for each client.
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Copy, Country, Name, Notice, Prose } from './components.js';
@@ -18,7 +18,7 @@ const RECIPES = [
     ],
   },
   {
-    name: 'Playwright, Python',
+    name: 'Playwright (Python)',
     lines: (run) => [
       'from playwright.sync_api import sync_playwright',
       '',
@@ -40,7 +40,30 @@ const RECIPES = [
       'const [page] = await browser.pages();',
     ],
   },
+  {
+    name: 'Selenium',
+    port: true,
+    lines: (run) => [
+      "import { Builder } from 'selenium-webdriver';",
+      "import { Options } from 'selenium-webdriver/chrome.js';",
+      '',
+      `const options = new Options().debuggerAddress(${JSON.stringify(run.debuggerAddress)});`,
+      "const driver = await new Builder().forBrowser('chrome').setChromeOptions(options).build();",
+    ],
+  },
+  {
+    name: 'curl',
+    lines: (run) => [
+      `curl -s ${shellQuoted(`${run.cdpUrl.replace(/\/$/, '')}/json/version`)}`,
+      `curl -s ${shellQuoted(`${run.cdpUrl.replace(/\/$/, '')}/json/list`)}`,
+    ],
+  },
 ];
+
+// shellQuoted quotes a text for a POSIX shell.
+function shellQuoted(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
 
 export function ConnectDialog({ profile, run, close }) {
   return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} about=${profile.id} close=${close}>
@@ -51,7 +74,7 @@ export function ConnectDialog({ profile, run, close }) {
       <${Address} label="Live view" text=${run.liveUrl} />
       ${run.debuggerAddress && html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}
       ${run.wsEndpoint && html`<${Recipes} run=${run} />`}
-      <p class="hint">Whoever has these addresses drives this browser. They are valid for this run alone, and “Connect” in the list shows them again.</p>
+      <p class="hint">Anyone with these URLs can control this browser. They expire when it stops.</p>
     </div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
   <//>`;
@@ -69,13 +92,14 @@ function Facts({ run }) {
   return html`<span class="facts">
     ${browser && html`<span>${browser.product} ${browser.version}${run.headless ? ', headless' : ''}</span>`}
     ${proxy
-      ? html`<span><${Country} code=${proxy.country} /> ${proxy.exitIp || 'Exit not known yet'}${proxy.latencyMs != null ? ` · ${span(proxy.latencyMs)}` : ''}</span>`
-      : html`<span>Direct, without a proxy</span>`}
+      ? html`<span><${Country} code=${proxy.country} /> ${proxy.exitIp || 'Exit IP not known yet'}${proxy.latencyMs != null ? ` · ${span(proxy.latencyMs)}` : ''}</span>`
+      : html`<span>No proxy (direct connection)</span>`}
     ${run.pid && html`<span>Process ${run.pid}</span>`}
   </span>`;
 }
 
-function Address({ label, text }) {
+// Address is an address with its button to copy it.
+export function Address({ label, text }) {
   if (!text) return null;
   return html`<div class="copy-line">
     <span class="copy-label">${label}</span>
@@ -84,19 +108,22 @@ function Address({ label, text }) {
   </div>`;
 }
 
-function Recipes({ run }) {
+// Recipes shows the code for one client at a time. noPort is shown where a client needs a port that is not open.
+export function Recipes({ run, noPort }) {
   const [chosen, choose] = useState(0);
-  const text = RECIPES[chosen].lines(run).join('\n');
+  const recipes = RECIPES.filter(({ port }) => noPort || !port || run.debuggerAddress);
+  const { name: shown, port, lines } = recipes[chosen];
+  const text = lines(run).join('\n');
   return html`<fieldset class="recipes">
     <legend class="visually-hidden">Connect with</legend>
     <div class="segments">
-      ${RECIPES.map(({ name }, i) => html`<label key=${name} class="segment">
+      ${recipes.map(({ name }, i) => html`<label key=${name} class="segment">
         <input type="radio" name="recipe" checked=${i === chosen} onChange=${() => choose(i)} /><span>${name}</span>
       </label>`)}
     </div>
-    <div class="code">
-      <pre tabindex="0" aria-label=${RECIPES[chosen].name}>${text}</pre>
+    ${port && !run.debuggerAddress ? noPort : html`<div class="code">
+      <pre tabindex="0" aria-label=${shown}>${text}</pre>
       <${Copy} text=${text} label="Copy these lines" />
-    </div>
+    </div>`}
   </fieldset>`;
 }

@@ -47,10 +47,11 @@ export function useForm(initial) {
 }
 
 // Form combines the fields, the general error and the buttons. The page asks before it leaves a changed form. A plain form is part of a page, not a dialog.
-export function Form({ form, work, children, foot, explain, plain }) {
+// `saved` is the JSON of the saved values, if they may change while the form is open.
+export function Form({ form, work, children, foot, explain, plain, saved }) {
   const app = useApp();
   const first = useRef(JSON.stringify(form.values));
-  const changed = !form.busy && JSON.stringify(form.values) !== first.current;
+  const changed = !form.busy && JSON.stringify(form.values) !== (saved ?? first.current);
   useEffect(() => form.root.current.querySelector('[autofocus]')?.focus(), []); // also when the form appears after its dialog
   useEffect(() => app.holdForm(form.root, changed), [changed]);
   useEffect(() => () => app.holdForm(form.root, false), []);

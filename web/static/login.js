@@ -18,7 +18,7 @@ export function Login({ enter, reason }) {
     setFault('');
     setProblem(null);
     if (!looksLikeKey(given)) {
-      setFault(given ? 'This is not a key: it has spaces or letters that no key has.' : 'Paste your key first.');
+      setFault(given ? 'This is not a key: it has characters that no key has.' : 'Paste your key first.');
       field.current.focus();
       return;
     }
@@ -26,7 +26,7 @@ export function Login({ enter, reason }) {
     try {
       enter(await exchange({ key: given }), onlyThisTab);
     } catch (error) {
-      if (error.status === 401) setFault('The server does not know this key. It may be mistyped, revoked or expired.');
+      if (error.status === 401) setFault('This key isn’t valid. It may be mistyped, revoked or expired.');
       else setProblem(error);
       setBusy(false);
       field.current?.focus();
@@ -48,7 +48,7 @@ export function Login({ enter, reason }) {
       <label class="tick"><input type="checkbox" checked=${onlyThisTab} onChange=${(event) => setOnlyThisTab(event.currentTarget.checked)} />
         Only this tab</label>
       <${ProblemBox} problem=${problem} />
-      <button class="button primary large" disabled=${busy}>${busy ? 'Looking…' : 'Log in'}</button>
+      <button class="button primary large" disabled=${busy}>${busy ? 'Checking…' : 'Log in'}</button>
       <p class="hint">The page keeps a key of its own in place of yours. It ends when you log out, or 30 days after its last use${onlyThisTab ? ', and is forgotten with this tab' : ''}.</p>
     </form>
     <${Landscape} />

@@ -18,8 +18,7 @@ function commands(app) {
   const go = (label, icon, name, params, words = '') => ({ label, icon, words, run: () => app.router.go(href(name, params)) });
   return [
     { label: 'New profile', icon: 'plus', words: 'create add', run: () => app.createProfile() },
-    { label: 'Add a proxy', icon: 'plus', words: 'new create', run: () => app.createProxy() },
-    { label: 'Import proxies', icon: 'upload', words: 'paste list file', run: () => app.importProxies() },
+    { label: 'Add proxies', icon: 'plus', words: 'a proxy new create import paste list file', run: () => app.createProxy() },
     go('Profiles', 'profiles', 'profiles'),
     go('Proxies', 'proxies', 'proxies'),
     go('Running browsers', 'running', 'running', undefined, 'runs'),
@@ -27,12 +26,12 @@ function commands(app) {
     go('Settings', 'settings', 'settings', undefined, 'keys browsers server appearance activity audit'),
     go('Profiles with a dead proxy', 'warning', 'profiles', new URLSearchParams({ proxyStatus: 'dead' })),
     go('Failed profiles', 'warning', 'profiles', new URLSearchParams({ status: 'failed' })),
-    go('Profiles that were never started', 'profiles', 'profiles', new URLSearchParams({ neverStarted: 'true' })),
+    go('Profiles never started', 'profiles', 'profiles', new URLSearchParams({ neverStarted: 'true' })),
     { label: 'Compact rows', icon: 'columns', words: 'density', run: () => app.setDensity('compact') },
     { label: 'Comfortable rows', icon: 'columns', words: 'density', run: () => app.setDensity('comfortable') },
     { label: 'Light theme', icon: 'settings', words: 'appearance dark', run: () => app.setTheme('light') },
     { label: 'Dark theme', icon: 'settings', words: 'appearance night', run: () => app.setTheme('dark') },
-    { label: 'Theme of the system', icon: 'settings', words: 'appearance', run: () => app.setTheme('system') },
+    { label: 'System theme', icon: 'settings', words: 'appearance', run: () => app.setTheme('system') },
     { label: 'API documentation', icon: 'docs', words: 'reference help openapi', run: () => location.assign('docs') },
     { label: 'Log out', icon: 'leave', words: 'sign out', run: () => app.leave() },
   ];
@@ -51,7 +50,7 @@ function ofProfile(app, profile) {
 
 function ofProxy(app, proxy) {
   return { key: proxy.id, label: proxyName(proxy), icon: 'proxies', country: proxy.lastCheck?.country, note: proxy.status === 'dead' ? 'Dead' : '', group: 'Proxies',
-    run: () => app.router.go(href('proxies', undefined, [proxy.id])), more: [{ label: 'Its profiles', run: () => app.router.go(href('profiles', new URLSearchParams({ proxyId: proxy.id }))) }] };
+    run: () => app.router.go(href('proxies', undefined, [proxy.id])), more: [{ label: 'Show profiles', run: () => app.router.go(href('profiles', new URLSearchParams({ proxyId: proxy.id }))) }] };
 }
 
 // Palette is the dialog. Enter runs the marked line, Tab goes to its further actions.

@@ -36,6 +36,14 @@ export class ProxyCache {
     this.#set(proxy.id, proxy);
   }
 
+  // checked keeps what checks found about the proxies that are known.
+  checked(checks) {
+    for (const check of checks) {
+      const proxy = this.#known.get(check.id);
+      if (proxy) this.keep({ ...proxy, lastCheck: check, status: check.status });
+    }
+  }
+
   // onEvent reads again what an event names, if somebody looks at it.
   onEvent({ type, data }) {
     if (type === 'everything' || (type.startsWith('proxy.') && !data?.id)) {

@@ -120,7 +120,7 @@ export function ProxyDialog({ profile, done, close }) {
       <button type="button" class="button" onClick=${close}>Cancel</button>
       <button class="button primary" disabled=${form.busy || form.values.proxyId === DELETED}>${form.busy ? 'Saving…' : 'Save'}</button>`}>
       <${ProxyField} form=${form} workspaceId=${profile.workspaceId}
-        hint=${running ? 'New connections of the running browser use it at once. No proxy counts from the next start.' : 'All traffic goes through this proxy. Nothing bypasses it.'} />
+        hint=${running ? 'The running browser uses it for new connections at once. Choosing no proxy takes effect at the next start.' : 'All traffic goes through this proxy. Nothing bypasses it.'} />
     <//>
   <//>`;
 }

@@ -28,7 +28,7 @@ export function Sidebar({ route }) {
   };
   return html`<aside class=${narrow ? 'side is-narrow' : 'side'}>
     <a class="brand" href=${href('profiles')} aria-label="Warren"><${Logo} /><span>Warren</span></a>
-    <button type="button" class="find" onClick=${() => app.openPalette()} aria-label="Search and commands" aria-keyshortcuts="Control+K"><${Icon} name="search" /><span>Search</span><kbd aria-hidden="true">Ctrl K</kbd></button>
+    <button type="button" class="find" onClick=${() => app.openPalette()} title="Search and commands" aria-keyshortcuts="Control+K"><${Icon} name="search" /><span>Search</span><kbd aria-hidden="true">Ctrl K</kbd></button>
     <nav class="places" aria-label="Main">
       ${PLACES.map(({ name, label, count }) => html`<a key=${name} href=${href(name)} title=${narrow ? label : undefined}
         aria-current=${route.name === name && !(name === 'profiles' && isFiltered(route.params)) ? 'page' : undefined}>

@@ -30,13 +30,13 @@ export const PROXY_TYPES = {
 
 const STAGES = {
   __proto__: null,
-  resolve: 'looking up its name',
-  connect: 'connecting to it',
-  tls: 'setting up encryption',
-  greeting: 'greeting it',
-  auth: 'logging in to it',
-  request: 'asking it to connect on',
-  response: 'waiting for an answer through it',
+  resolve: 'while looking up the host name',
+  connect: 'while connecting to the proxy',
+  tls: 'while setting up TLS',
+  greeting: 'while greeting the proxy',
+  auth: 'while logging in to the proxy',
+  request: 'while the proxy connected to the check service',
+  response: 'while waiting for the check service’s answer',
 };
 
 // stageWords returns what the check was doing when it failed.
@@ -47,38 +47,38 @@ export function stageWords(stage) {
 // FAULTS maps each error of a check to what happened and what to do.
 const FAULTS = {
   __proto__: null,
-  dns_failed: ['Its host name cannot be found.', 'Look for a typing error in the host.'],
-  connection_refused: ['Nothing listens at its address.', 'Check host and port. The proxy may be switched off.'],
+  dns_failed: ['The host name was not found.', 'Check the spelling of the host.'],
+  connection_refused: ['Nothing answers at this address.', 'Check the host and the port. The proxy may be switched off.'],
   connection_closed: [
-    'It hung up during the handshake.',
-    'Check the type. Some proxies hang up on addresses that are not on their allow-list, or on a wrong password.',
+    'The proxy closed the connection.',
+    'Check the type and the password. Some proxies only accept addresses on their allow-list.',
   ],
-  timed_out: ['It did not answer in time.', 'Try again. If it stays so, the host, the port or a firewall is in the way.'],
-  host_unreachable: ['No route leads to its address.', 'Check the host and this machine’s network.'],
-  tls_failed: ['Encryption with it failed.', 'If it speaks plain HTTP, choose the type HTTP. Else its certificate is not valid.'],
-  not_a_proxy: ['Something answers there, but it is not a proxy of this type.', 'Try another type, and check the port.'],
-  auth_required: ['It wants a user name and a password.', 'Enter both.'],
-  auth_unsupported: ['It wants a login of a kind that is not spoken here.', 'Ask the provider for one with Basic or Digest, or for a SOCKS5 address.'],
-  auth_failed: ['It refused the user name or the password.', 'Enter both again, or ask the provider.'],
+  timed_out: ['The proxy did not answer in time.', 'Try again. If that does not help, check the host, the port and the firewall.'],
+  host_unreachable: ['The address cannot be reached.', 'Check the host and the network of this computer.'],
+  tls_failed: ['The TLS connection to the proxy failed.', 'For a plain HTTP proxy, choose the type HTTP. Otherwise its certificate is not valid.'],
+  not_a_proxy: ['The server there is not a proxy of this type.', 'Try another type, and check the port.'],
+  auth_required: ['The proxy requires a user name and a password.', 'Enter both.'],
+  auth_unsupported: ['The proxy requires a login method that Warren does not support.', 'Ask the provider for Basic or Digest, or for a SOCKS5 address.'],
+  auth_failed: ['The user name or the password is wrong.', 'Enter both again, or ask the provider.'],
   password_unreadable: [
-    'Its saved password cannot be opened: it was sealed with another secret key.',
-    'Enter the password again, or serve Warren with the key of before.',
+    'The saved password cannot be read: it was encrypted with another secret key.',
+    'Enter the password again, or start Warren with the previous key.',
   ],
   request_refused: [
-    'It refused to connect on.',
-    'The account may have no traffic left, or its rules forbid the check’s address. Ask the provider.',
+    'The proxy refused to connect to the check service.',
+    'The account may be out of traffic, or the provider may block that address. Ask the provider.',
   ],
   target_unreachable: [
-    'It works, but cannot reach the check’s address.',
-    'Is the proxy online? Try again. If it stays so, ask the provider, or serve Warren with another --check-url.',
+    'The proxy answers, but cannot reach the check service.',
+    'Try again. If that does not help, ask the provider, or start Warren with another --check-url.',
   ],
   bad_response: [
-    'What came back through it is not an answer of the check’s address.',
-    'It may show a login page first, or change what passes through. Ask the provider.',
+    'The answer did not come from the check service.',
+    'The proxy may show a login page first, or change what passes through. Ask the provider.',
   ],
   blocked_address: [
-    'Its address, or the check’s, is one that Warren does not dial.',
-    'What is in a private network, or a proxy on this machine, needs a server that was started with --allow-private=yes.',
+    'Warren does not connect to this address, or to the check service’s.',
+    'For proxies in a private network or on this computer, start Warren with --allow-private=yes.',
   ],
 };
 
@@ -86,7 +86,7 @@ const FAULTS = {
 export function faultWords(error) {
   if (!error) return null;
   if (error.code === 'dns_failed' && error.stage !== 'resolve') {
-    return { happened: 'It cannot find the name of the check’s address.', advice: 'The proxy’s own name lookup fails. Ask the provider.' };
+    return { happened: 'The proxy cannot find the check service’s name.', advice: 'The proxy’s own DNS fails. Ask the provider.' };
   }
   const behind = error.stage === 'request' && ['host_unreachable', 'connection_refused'].includes(error.code); // the proxy reports this about the check's address
   const [happened, advice] = FAULTS[behind ? 'target_unreachable' : error.code] || [error.message || 'The check failed.', ''];
@@ -97,20 +97,20 @@ export function faultWords(error) {
 export function checkSentence(check) {
   if (!check.ok) return faultWords(check.error)?.happened || 'The check failed.';
   const place = check.countryName || check.country;
-  const parts = [`The world sees ${check.exitIp || 'an unknown address'}${place ? ` in ${place}` : ''}`];
+  const parts = [`Exit IP ${check.exitIp || 'unknown'}${place ? `, ${place}` : ''}`];
   if (check.latencyMs != null) parts.push(span(check.latencyMs));
   return `${parts.join(', ')}.`;
 }
 
 const ENDS = {
   __proto__: null,
-  stopped: 'Closed',
-  closed: 'Closed by its window',
-  orphaned: 'Closed while the server was away',
-  expired: 'Closed at its time limit',
-  idle: 'Closed because nobody used it',
+  stopped: 'Stopped',
+  closed: 'Window closed',
+  orphaned: 'Closed while the server was down',
+  expired: 'Closed at the time limit',
+  idle: 'Closed when idle',
   crashed: 'Crashed',
-  lost: 'Lost while the server was away',
+  lost: 'Lost while the server was down',
   start_failed: 'Did not start',
 };
 
@@ -123,26 +123,26 @@ export function endWords(lastRun) {
 // TITLES are the page's own titles for problems; the problem's detail says what to do.
 const TITLES = {
   __proto__: null,
-  unauthorized: 'The key is not valid here',
-  forbidden: 'Your key may not do this',
-  origin_not_allowed: 'The server does not take requests from this address of the page',
+  unauthorized: 'This key is not valid',
+  forbidden: 'Your key does not allow this',
+  origin_not_allowed: 'The server does not accept requests from this page’s address',
   host_not_allowed: 'The server does not answer to this address',
-  profile_not_found: 'This profile does not exist any more',
-  proxy_not_found: 'This proxy does not exist any more',
+  profile_not_found: 'This profile no longer exists',
+  proxy_not_found: 'This proxy no longer exists',
   profile_running: 'The profile is running',
   profile_busy: 'The profile is busy',
-  proxy_missing: 'The profile has lost its proxy',
+  proxy_missing: 'The profile’s proxy was deleted',
   proxy_in_use: 'Profiles still use this proxy',
-  duplicate: 'This proxy is there already',
-  etag_mismatch: 'Someone else changed this meanwhile',
+  duplicate: 'This proxy already exists',
+  etag_mismatch: 'Somebody else changed this meanwhile',
   validation_failed: 'Please check the highlighted fields',
   malformed_json: 'The server could not read the request',
   rate_limited: 'Too many requests',
   start_queue_full: 'Too many browsers are starting',
   proxy_unreachable: 'The proxy does not work',
-  browser_not_found: 'No browser was found',
+  browser_not_found: 'No browser is installed on the server',
   browser_failed: 'The browser did not start',
-  capacity_exceeded: 'No more browsers may run',
+  capacity_exceeded: 'The limit of running browsers is reached',
   database_busy: 'The database is busy',
   database_damaged: 'The database is damaged',
   start_timeout: 'The browser took too long to start',
@@ -154,11 +154,11 @@ const TITLES = {
 // WORDS replace the API's texts that mention members which the page does not show.
 const WORDS = {
   __proto__: null,
-  proxy_in_use: 'Nothing was deleted. Give the profiles another proxy first, or none: they must not go out directly by accident.',
+  proxy_in_use: 'Nothing was deleted. Give these profiles another proxy first, or none.',
+  duplicate: 'This workspace already has a proxy with this type, host, port and user name.',
   server_stopping: 'This page goes on by itself when Warren is back. Then try again.',
   login_link_gone: 'This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.',
-  unauthorized: 'The server does not know this key. It may be mistyped, revoked or expired.',
-  duplicate: 'A proxy with this type, host, port and user name is in this workspace already.',
+  unauthorized: 'This key isn’t valid. It may be mistyped, revoked or expired.',
 };
 
 // problemWords returns what to do about a problem.
@@ -167,5 +167,5 @@ export function problemWords(problem) {
 }
 
 export function problemTitle(problem) {
-  return TITLES[problem.code] || problem.title || 'That did not work';
+  return TITLES[problem.code] || problem.title || 'Something went wrong';
 }

@@ -105,6 +105,17 @@ export class Rows {
     }
   }
 
+  // patchAll is patch for many: a Map from ids to changes.
+  patchAll(all) {
+    let any = false;
+    for (const [n, rows] of this.#blocks) {
+      if (!rows.some(({ id }) => all.has(id))) continue;
+      any = true;
+      this.#blocks.set(n, rows.map((row) => (all.has(row.id) ? { ...row, ...all.get(row.id) } : row)));
+    }
+    if (any) this.#changed({});
+  }
+
   // again reads one object again.
   again(id) {
     this.#refresh.mark(id);

@@ -1,8 +1,11 @@
 // The profiles: the grid, its filters, and what can be done with one or many.
+import { useState } from 'preact/hooks';
 import { html } from '../html.js';
 import { askToDelete, connect, start, stop } from '../actions.js';
 import { useApp } from '../app-context.js';
+import { NoBrowser, useNoStart } from '../browsers.js';
 import { Empty } from '../components.js';
+import { FirstRun } from '../first/first.js';
 import { number } from '../format.js';
 import { Grid, GridProblem } from '../grid/grid.js';
 import { Chips, ViewMenu } from '../grid/toolbar.js';
@@ -43,17 +46,19 @@ export function ProfilesPage({ params, path }) {
   const filtered = isFiltered(params);
   const { total, atLeast } = view;
   const known = () => [...new Set(rows.loaded().flatMap(({ tags }) => tags || []))].sort();
+  const { first, hold, end } = useFirst(total === 0 && !filtered && !view.problem, rows);
   return html`<div class="page">
     <header class="page-head">
       <h1 tabindex="-1">Profiles ${total !== null && html`<span class="total number">${number(total, atLeast)}</span>`}</h1>
       <div class="tools">
-        <${SearchBox} value=${params.get('search') || ''} label="Search profiles" change=${(search) => app.router.refine({ search }, { replace: true })} />
-        <button type="button" class="button primary" onClick=${() => create(app)}><${Icon} name="plus" /><span>New profile</span></button>
+        ${!first && html`<${SearchBox} value=${params.get('search') || ''} label="Search profiles" change=${(search) => app.router.refine({ search }, { replace: true })} />`}
+        <button type="button" class=${first ? 'button' : 'button primary'} onClick=${() => create(app)}><${Icon} name="plus" /><span>New profile</span></button>
       </div>
     </header>
-    ${(filtered || total !== 0) && html`<div class="filters"><${Chips} filters=${profileFilters(known)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+    ${!first && (filtered || total !== 0) && html`<div class="filters"><${Chips} filters=${profileFilters(known)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+    <${NoBrowser} />
     <${GridProblem} rows=${rows} />
-    <div class="page-body">${total === 0 && !view.problem ? html`<${NoProfiles} filtered=${filtered} />` : html`<${Grid} label="Profiles" ...${{ rows, columns, selection, open }} ...${order} opened=${path[0]}
+    <div class="page-body">${first ? html`<${FirstRun} hold=${hold} end=${end} />` : total === 0 && !view.problem ? html`<${NoProfiles} />` : html`<${Grid} label="Profiles" ...${{ rows, columns, selection, open }} ...${order} opened=${path[0]}
       what=${({ name }) => name} tone=${({ status }) => `is-${status}`} actionsWidth=${152}
       actions=${(profile) => html`<${RowActions} profile=${profile} rows=${rows} />`}
       keys=${{ s: (profile) => (canStart(profile) ? start(app, profile, rows) : stop(app, profile, rows)), v: (profile) => profile.status === 'running' && app.router.go(viewOf(profile.id)), e: (profile) => edit(app, profile, rows), p: (profile) => chooseProxy(app, profile, rows), Delete: (profile) => askToDelete(app, profile, rows) }} />`}
@@ -63,14 +68,20 @@ export function ProfilesPage({ params, path }) {
   </div>`;
 }
 
-function NoProfiles({ filtered }) {
+// useFirst says whether the first run is shown: while there is no profile, and until the first one was started: hold keeps it meanwhile, end ends it.
+function useFirst(none, rows) {
+  const [held, setHeld] = useState(false);
+  const end = async () => {
+    await rows.reload().catch(() => {});
+    setHeld(false);
+  };
+  return { first: none || held, hold: () => setHeld(true), end };
+}
+
+function NoProfiles() {
   const app = useApp();
-  if (filtered) {
-    return html`<${Empty} title="No matches" drawing=${false}><p>No profile matches this search.</p>
-      <button type="button" class="button" onClick=${() => app.router.refine(Object.fromEntries(FILTERS.map((name) => [name, ''])))}>Show all profiles</button><//>`;
-  }
-  return html`<${Empty} title="No profiles yet"><p>A profile is a browser of its own, with its own cookies, tabs and proxy.</p>
-    <button type="button" class="button primary" onClick=${() => create(app)}><${Icon} name="plus" />New profile</button><//>`;
+  return html`<${Empty} title="No matches"><p>No profile matches this search.</p>
+    <button type="button" class="button" onClick=${() => app.router.refine(Object.fromEntries(FILTERS.map((name) => [name, ''])))}>Show all profiles</button><//>`;
 }
 
 export function create(app) {
@@ -93,13 +104,14 @@ export function RowActions({ profile, rows }) {
   const app = useApp();
   const busy = useStore(app.busy).has(profile.id);
   const offline = useStore(app.offline);
+  const why = useNoStart();
   const { name, status } = profile;
   const running = status === 'running';
   return html`<div class="actions">
     ${running && html`<a class="icon-button" href=${viewOf(profile.id)} aria-label=${`View ${name}`} title="View"><${Icon} name="eye" /></a>`}
     ${running || status === 'stopping'
       ? html`<button type="button" class="button small" disabled=${offline} aria-disabled=${busy || !running} aria-label=${`Stop ${name}`} onClick=${() => stop(app, profile, rows)}><${Icon} name="stop" />Stop</button>`
-      : html`<button type="button" class="button small go" disabled=${offline} aria-disabled=${busy || status === 'starting'} aria-label=${`Start ${name}`} onClick=${() => start(app, profile, rows)}><${Icon} name="play" />Start</button>`}
+      : html`<button type="button" class="button small go" disabled=${Boolean(why)} title=${why || undefined} aria-disabled=${busy || status === 'starting'} aria-label=${`Start ${name}`} onClick=${() => start(app, profile, rows)}><${Icon} name="play" />Start</button>`}
     <${Menu} label=${`More for ${name}`} items=${[
       running && { label: 'Connect', icon: 'plug', run: () => connect(app, profile, rows) },
       { label: 'Edit', icon: 'edit', keys: 'E', run: () => edit(app, profile, rows) },

@@ -33,12 +33,12 @@ export function ProxyBulk({ selection, rows, total }) {
   const begin = (verb, call, part = AT_ONCE) => chosenOf(app, selection, rows.query).then((items) => {
     selection.clear();
     return app.works.each({ title: `${verb} ${count(items.length, 'proxy', 'proxies')}`, items, size: part, call });
-  }).catch((problem) => app.fail('Nothing was begun', problem));
+  }).catch((problem) => app.fail('Nothing was started', problem));
   const path = ({ id }) => `/proxies/${encodeURIComponent(id)}`;
   const check = () => begin('Checking', one((item) => app.api.post(`${path(item)}/check`)), 16);
   const remove = () => app.open(ConfirmDialog, {
     title: `Delete ${count(size(), 'proxy', 'proxies')}?`, verb: 'Delete', work: async () => { begin('Deleting', one((item) => app.api.delete(path(item)))); },
-    children: html`<p>Their saved passwords are removed. A proxy that profiles still use is kept, and listed afterwards.</p>`,
+    children: html`<p>Their saved passwords are removed. Proxies that profiles still use are kept, and listed afterwards.</p>`,
   });
   const tag = (action, tags) => begin('Tagging', one(async (item) => {
     const now = await app.api.get(path(item));

@@ -1,4 +1,5 @@
 // The proxies: the pool with its filters, and what can be done with one or many.
+import { useEffect } from 'preact/hooks';
 import { html } from '../html.js';
 import { askToDeleteProxy, check } from '../actions.js';
 import { useApp } from '../app-context.js';
@@ -11,7 +12,6 @@ import { Grid, GridProblem } from '../grid/grid.js';
 import { Chips, FreeFilter, ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
-import { ImportForm } from '../importform.js';
 import { Menu } from '../menu.js';
 import { ProxyForm } from '../proxyform.js';
 import { href } from '../route.js';
@@ -19,6 +19,7 @@ import { SearchBox } from '../searchbox.js';
 import { useStore } from '../store.js';
 import { faultWords, PROXY_STATUS, PROXY_TYPES } from '../words.js';
 import { ProxyDrawer } from './drawer/drawer.js';
+import { AddProxies } from './box/dialog.js';
 import { ProxyBulk } from './bulk.js';
 
 const NOTHING = html`<span class="muted">–</span>`;
@@ -91,7 +92,7 @@ function ExitCell({ proxy }) {
 function CheckedCell({ proxy }) {
   const app = useApp();
   if (!proxy.lastCheck) return html`<span class="muted">Never</span>`;
-  return html`<button type="button" class="link muted" title="What the check found" onClick=${() => app.open(CheckDialog, { proxy, result: proxy.lastCheck })}><${Ago} time=${proxy.lastCheck.checkedAt} /></button>`;
+  return html`<button type="button" class="link muted" title="Show the result" onClick=${() => app.open(CheckDialog, { proxy, result: proxy.lastCheck })}><${Ago} time=${proxy.lastCheck.checkedAt} /></button>`;
 }
 
 export function ProxiesPage({ params, path }) {
@@ -101,6 +102,7 @@ export function ProxiesPage({ params, path }) {
   const query = { ...Object.fromEntries(PROXY_FILTERS.map((name) => [name, name === 'tag' ? params.getAll(name) : params.get(name) || ''])), workspaceId, sort: order.sort, order: order.order };
   const { rows, selection, view } = useList('/proxies', query, onProxyEvent, { filtered: isRefined });
   const open = (proxy) => app.router.open(proxy.id);
+  useEffect(() => app.checked.last.watch((checks) => rows.patchAll(new Map(checks.map((check) => [check.id, { lastCheck: check, status: check.status }])))), [rows]);
   const columns = useColumns('proxies', () => proxyColumns({ open, choose: (tag) => app.router.refine({ tag }) }));
   const filtered = PROXY_FILTERS.some((name) => params.get(name));
   const { total, atLeast } = view;
@@ -111,8 +113,7 @@ export function ProxiesPage({ params, path }) {
       <div class="tools">
         <${SearchBox} value=${params.get('search') || ''} label="Search proxies" change=${(search) => app.router.refine({ search }, { replace: true })} />
         ${total > 0 && html`<${CheckAll} workspace=${workspaceId} />`}
-        <button type="button" class="button" onClick=${() => app.open(ImportForm, {})}><${Icon} name="upload" /><span>Import</span></button>
-        <button type="button" class="button primary" onClick=${() => add(app)}><${Icon} name="plus" /><span>Add proxy</span></button>
+        <button type="button" class="button primary" onClick=${() => add(app)}><${Icon} name="plus" /><span>Add proxies</span></button>
       </div>
     </header>
     ${(filtered || total !== 0) && html`<div class="filters"><${Chips} filters=${filtersOf(known)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
@@ -129,16 +130,15 @@ export function ProxiesPage({ params, path }) {
 function NoProxies({ filtered }) {
   const app = useApp();
   if (filtered) {
-    return html`<${Empty} title="No matches" drawing=${false}><p>No proxy matches this search.</p>
+    return html`<${Empty} title="No matches"><p>No proxy matches this search.</p>
       <button type="button" class="button" onClick=${() => app.router.refine(Object.fromEntries(PROXY_FILTERS.map((name) => [name, ''])))}>Show all proxies</button><//>`;
   }
-  return html`<${Empty} title="No proxies yet"><p>A profile’s traffic goes out through its proxy. Sites see the proxy’s address, not yours.</p>
-    <div class="choices"><button type="button" class="button primary" onClick=${() => add(app)}><${Icon} name="plus" />Add proxy</button>
-    <button type="button" class="button" onClick=${() => app.open(ImportForm, {})}><${Icon} name="upload" />Import a list</button></div><//>`;
+  return html`<${Empty} title="No proxies yet"><p>All traffic of a profile goes through its proxy. Sites see the proxy’s address, not yours.</p>
+    <button type="button" class="button primary" onClick=${() => add(app)}><${Icon} name="plus" />Add proxies</button><//>`;
 }
 
 export function add(app) {
-  app.open(ProxyForm, { done: (proxy) => check(app, proxy) });
+  app.open(AddProxies, {});
 }
 
 function edit(app, proxy) {
@@ -155,8 +155,8 @@ function RowActions({ proxy }) {
     <${Menu} label=${`More for ${name}`} items=${[
       { label: 'Edit', icon: 'edit', keys: 'E', run: () => edit(app, proxy) },
       proxy.lastCheck && { label: 'Last check', icon: 'pulse', run: () => app.open(CheckDialog, { proxy, result: proxy.lastCheck }) },
-      proxy.rotateUrl && { label: 'Rotate the exit', icon: 'reload', run: () => rotate(app, proxy) },
-      { label: 'Show its profiles', icon: 'profiles', run: () => app.router.go(href('profiles', new URLSearchParams({ proxyId: proxy.id }))) },
+      proxy.rotateUrl && { label: 'Rotate the exit IP', icon: 'reload', run: () => rotate(app, proxy) },
+      { label: 'Show profiles', icon: 'profiles', run: () => app.router.go(href('profiles', new URLSearchParams({ proxyId: proxy.id }))) },
       'line',
       { label: 'Delete', icon: 'trash', danger: true, run: () => askToDeleteProxy(app, proxy) },
     ]} />
@@ -168,7 +168,7 @@ export function rotate(app, proxy) {
   return app.during(proxy.id, async () => {
     try {
       const { before, exitIp, changed } = await app.api.post(`/proxies/${encodeURIComponent(proxy.id)}/rotate`);
-      app.toasts.say({ text: changed ? `${proxyName(proxy)} has a new exit.` : `${proxyName(proxy)} kept its exit.`, more: [before, changed && exitIp].filter(Boolean).join(' → '), tone: changed ? 'good' : 'plain' });
+      app.toasts.say({ text: changed ? `${proxyName(proxy)} has a new exit IP.` : `${proxyName(proxy)} kept its exit IP.`, more: [before, changed && exitIp].filter(Boolean).join(' → '), tone: changed ? 'good' : 'plain' });
     } catch (problem) {
       app.fail(`${proxyName(proxy)} was not rotated`, problem);
     }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { html } from '../html.js';
 import { connect, stop } from '../actions.js';
 import { useApp, useNow } from '../app-context.js';
+import { NoBrowser, useNoStart } from '../browsers.js';
 import { Empty, Name } from '../components.js';
 import { Country } from '../flag.js';
 import { bytes, count, lasting, moment, number } from '../format.js';
@@ -67,7 +68,7 @@ function runColumns(usage, open) {
 }
 
 function Exit({ run }) {
-  if (!run.proxy) return html`<span class="muted">Direct</span>`;
+  if (!run.proxy) return html`<span class="muted">No proxy</span>`;
   return html`<span class="with-flag"><${Country} code=${run.proxy.country} /> ${run.proxy.exitIp ? html`<span class="number">${run.proxy.exitIp}</span>` : html`<span class="muted">Not known yet</span>`}</span>`;
 }
 
@@ -134,6 +135,7 @@ export function RunningPage({ params, path }) {
         ${!wall && html`<${ViewMenu} columns=${columns} ...${order} />`}
       </div>`}
     </header>
+    <${NoBrowser} />
     <${GridProblem} rows=${rows} />
     <div class="page-body">${total === 0 && !view.problem && html`<${NothingRuns} />`}
     ${total !== 0 && (wall ? html`<${Wall} rows=${rows} view=${view} />` : html`<${Grid} label="Running browsers" ...${{ rows, columns, selection, open }} ...${order} opened=${path[0]}
@@ -160,7 +162,7 @@ function NothingRuns() {
   useEffect(() => {
     app.api.get('/profiles', { sort: 'lastStartedAt', limit: 3, page: 1, neverStarted: false }).then(({ data }) => setLast(data), () => {});
   }, []);
-  return html`<${Empty} title="Nothing is running"><p>Start a profile, and its browser shows up here.</p>
+  return html`<${Empty} title="Nothing is running"><p>Start a profile to see its browser here.</p>
     ${last.length > 0 && html`<ul class="last-started" aria-label="Started last">${last.map((profile) => html`<li key=${profile.id}><${StartAgain} profile=${profile} /></li>`)}</ul>`}
     <a class="button" href=${href('profiles')}>All profiles</a><//>`;
 }
@@ -168,5 +170,6 @@ function NothingRuns() {
 function StartAgain({ profile }) {
   const app = useApp();
   const busy = useStore(app.busy).has(profile.id);
-  return html`<button type="button" class="button" aria-disabled=${busy} onClick=${() => app.start(profile)}><${Icon} name="play" /><span>Start <bdi>${profile.name}</bdi></span></button>`;
+  const why = useNoStart();
+  return html`<button type="button" class="button" disabled=${Boolean(why)} title=${why || undefined} aria-disabled=${busy} onClick=${() => app.start(profile)}><${Icon} name="play" /><span>Start <bdi>${profile.name}</bdi></span></button>`;
 }

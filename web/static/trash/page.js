@@ -45,7 +45,7 @@ export function TrashPage({ params }) {
       ${(total > 0 || search) && html`<div class="tools"><${SearchBox} value=${search} label="Search the trash" change=${(text) => app.router.refine({ search: text }, { replace: true })} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
       <p class="lead">Profiles are deleted for good after ${KEPT_DAYS} days.</p></header>
     <${GridProblem} rows=${rows} />
-    <div class="page-body">${total === 0 && !view.problem ? html`<${Empty} title=${search ? 'No matches' : 'The trash is empty'} drawing=${!search} />` : html`<${Grid} label="Deleted profiles" ...${{ rows, columns, selection }} ...${order}
+    <div class="page-body">${total === 0 && !view.problem ? html`<${Empty} title=${search ? 'No matches' : 'The trash is empty'} />` : html`<${Grid} label="Deleted profiles" ...${{ rows, columns, selection }} ...${order}
       what=${({ name }) => name} actionsWidth=${140} actions=${(profile) => html`<${RowActions} profile=${profile} rows=${rows} />`} />`}</div>
     <${TrashBulk} ...${{ selection, rows, total: total ?? 0 }} />
   </div>`;
@@ -73,7 +73,7 @@ function TrashBulk({ selection, rows, total }) {
           call: (part) => Promise.all(part.map(({ id }) => app.api.delete(`/profiles/${encodeURIComponent(id)}`, { permanent: true }).then(() => ({ id }), (error) => ({ id, error })))),
         });
       },
-      children: html`<p>Their cookies, history and files are removed now. This cannot be undone.</p>`,
+      children: html`<p>Their cookies, history and files are deleted now. This cannot be undone.</p>`,
     });
   };
   return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profile" actions=${[
