@@ -282,16 +282,19 @@ current.choices!==choices;if(before.current={type,choices},empty)return setState
 busy?now:{...now,busy:!0});let timer=setTimeout(async()=>{let query={...queryOf({text,type,workspaceId,choices}),dryRun:!0,results:"failed"};try{let answer=await api.
 send("/proxies/import",query,kindOf(text),bodyOf(text),ending.signal);ending.signal.aborted||setState({answer,busy:!1,problem:null})}catch(problem){problem.name!==
 "AbortError"&&setState({answer:null,busy:!1,problem})}},clicked?0:text.length>LONG?LONG_PAUSE_MS:PAUSE_MS3);return()=>{clearTimeout(timer),ending.abort()}},[text,
-type,workspaceId,choices,turn]),{...state,choices,choose:(line,reading)=>setChoices(now=>new Map(now).set(line,reading)),again:()=>setTurn(n=>n+1)}}var SHOWN=50,LARGEST=16<<20,EXAMPLES=`host:port:user:password
+type,workspaceId,choices,turn]),{...state,choices,choose:(line,reading)=>setChoices(now=>new Map(now).set(line,reading)),again:()=>setTurn(n=>n+1)}}var SHOWN=50,LONG_PASTE=5e3,LARGEST=16<<20,EXAMPLES=`host:port:user:password
 user:password@host:port
 socks5://user:password@host:port`;function boxValues(){return{text:"",type:"socks5",tags:[]}}function ProxyBox({form,reading,rows=6,brief,autofocus}){let[over,setOver]=d(
 !1),[fault,setFault]=d(""),take=async file=>{setOver(!1),file&&(setFault(file.size>LARGEST?`${file.name} has more than 16 MB. Split it into smaller files.`:""),
 file.size<=LARGEST&&form.set("text",await file.text()))},drag=event=>{[...event.dataTransfer.types].includes("Files")&&(event.preventDefault(),setOver(event.type===
 "dragover"),event.type==="drop"&&take(event.dataTransfer.files[0]))},press=event=>{event.key!=="Enter"||!(event.ctrlKey||event.metaKey)||(event.preventDefault(),
-event.currentTarget.form.requestSubmit())},control=tied=>html`<div class=${over?"box is-over":"box"} onDragOver=${drag} onDragLeave=${()=>setOver(!1)} onDrop=${drag}>
+event.currentTarget.form.requestSubmit())},paste=event=>{let pasted=event.clipboardData?.getData("text/plain")||"";if(pasted.length<LONG_PASTE)return;event.preventDefault();
+let field=event.currentTarget;field.setRangeText(pasted.replace(/\r\n?/g,`
+`),field.selectionStart,field.selectionEnd,"end"),form.set("text",field.value)},control=tied=>html`<div class=${over?"box is-over":"box"} onDragOver=${drag} onDragLeave=${()=>setOver(
+!1)} onDrop=${drag}>
     <textarea rows=${rows} class="mono" wrap="off" autocomplete="off" spellcheck=${!1} autofocus=${autofocus} ...${tied} placeholder=${EXAMPLES} value=${form.values.
 text}
-      onInput=${event=>form.set("text",event.currentTarget.value)} onKeyDown=${press}></textarea>
+      onInput=${event=>form.set("text",event.currentTarget.value)} onKeyDown=${press} onPaste=${paste}></textarea>
     <div class="box-foot"><label class="button small"><${Icon} name="upload" /><span>Choose a file</span><input type="file" class="visually-hidden" accept=".txt,.csv,.json,text/plain,text/csv,application/json"
       onChange=${event=>{take(event.currentTarget.files[0]),event.currentTarget.value=""}} /></label><span class="hint">or drop one here. Text, CSV and JSON are read.</span></div>
   </div>`,{answer,busy,problem}=reading,outcome=w(()=>html`<${Outcome} text=${form.values.text} reading=${reading} />`,[answer,busy,problem]),tags=html`<${TagField} form=${form} name="tags" label="Tags for all" hint="Press Enter or comma to add a tag." />`;
@@ -459,10 +462,11 @@ map(([id,name])=>({id,name})));let job=filter=>app.works.follow({title:title(tot
 keys()]))}function filterOf({tag,neverStarted,trashed,...query},except){let filter=Object.fromEntries(Object.entries(query).filter(([name,value])=>value&&!["sor\
 t","order"].includes(name)));return tag?.length&&(filter.tag=tag),neverStarted&&(filter.neverStarted=neverStarted==="true"),trashed&&(filter.trashed=!0),except.
 length&&(filter.except=except),filter}function ProfileBulk({selection,rows,total}){let app=useApp(),todo=(action,members)=>batch(app,{selection,query:rows.query,
-total:selection.size(total),action,members}),ask=(component,props)=>app.open(component,{...props,size:selection.size(total),todo});return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.
-view.value.atLeast} what="profile" actions=${[{label:"Start",icon:"play",run:()=>todo("start")},{label:"Stop",icon:"stop",run:()=>todo("stop")},{label:"Proxy…",
+total:selection.size(total),action,members}),begin2=action=>app.browsers.missing()?app.toasts.say({text:"Nothing was started.",more:NO_BROWSER,tone:"bad"}):todo(
+action),ask=(component,props)=>app.open(component,{...props,size:selection.size(total),todo});return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.
+view.value.atLeast} what="profile" actions=${[{label:"Start",icon:"play",run:()=>begin2("start")},{label:"Stop",icon:"stop",run:()=>todo("stop")},{label:"Proxy…",
 icon:"proxies",run:()=>ask(ProxyBulk,{names:[...selection.state.value.ids.keys()]})},{label:"Tag…",icon:"tag",run:()=>ask(TagBulk)}]} more=${[{label:"Restart",
-icon:"reload",run:()=>todo("restart")},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}function TrashBulk({size,todo,close}){
+icon:"reload",run:()=>begin2("restart")},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}function TrashBulk({size,todo,close}){
 return html`<${ConfirmDialog} title=${`Move ${count(size,"profile")} to the trash?`} verb="Move to trash" work=${async()=>{todo("delete")}} close=${close}>
     <p>Running browsers are closed first. The profiles can be restored for 30 days, with their cookies and data.</p><//>`}function TagBulk({size,todo,close}){let form=useForm(
 {tags:[],action:"tag"}),send=async({tags,action})=>{todo(action,{tags}),close()};return html`<${Dialog} title="Change tags" lead=${count(size,"profile")} close=${close}><${Form} form=${form} work=${send} foot=${html`
@@ -1039,11 +1043,11 @@ work})}>${failed===1?"Why it failed":`Why ${number(failed)} failed`}</button>`}
       ${show&&!running&&html`<button type="button" class="button small" onClick=${()=>show(failed>0)}>Show them</button>`}</p>`}
   </section>`}function progressWords({total,done,state,words,began},failed){let counts=words&&done>0?` · ${number(done-failed)} ${words.good}${failed?`, ${number(
 failed)} ${words.bad}`:""}`:"";if(state==="cancelled")return`Stopped after ${number(done)} of ${number(total)}${counts}`;if(state!=="running")return words?counts.
-slice(3)||"Nothing to check":`${number(done-failed)} done`;let took=began?performance.now()-began:0,left=took>GUESS_MS&&done>0&&done<total?` · about ${span(Math.
-max(1e3,took/done*(total-done))).replace(".0","")} left`:"";return`${number(done)} of ${number(total)}${counts}${left}`}function FailedDialog({work,close}){let app=useApp(),
-now=useStore(work),[busy,setBusy]=d(!1),failed=failures(now),reasons=Map.groupBy?Map.groupBy(now.failed.slice(0,SHOWN2),({error})=>problemTitle(error)):new Map(
-[["Failed",now.failed.slice(0,SHOWN2)]]),again=()=>{setBusy(!0),close(),app.works.close(work),now.retry(now.failed)};return html`<${Dialog} title=${count(failed,
-"failed","failed")} lead=${now.title} close=${close}>
+slice(3)||"Nothing to check":`${number(done-failed)} done`;let took=began?performance.now()-began:0,left=took>GUESS_MS&&done>=Math.min(20,total/10)&&done<total?
+` · about ${span(Math.ceil(took/done*(total-done)/1e3)*1e3).replace(".0","")} left`:"";return`${number(done)} of ${number(total)}${counts}${left}`}function FailedDialog({
+work,close}){let app=useApp(),now=useStore(work),[busy,setBusy]=d(!1),failed=failures(now),reasons=Map.groupBy?Map.groupBy(now.failed.slice(0,SHOWN2),({error})=>problemTitle(
+error)):new Map([["Failed",now.failed.slice(0,SHOWN2)]]),again=()=>{setBusy(!0),close(),app.works.close(work),now.retry(now.failed)};return html`<${Dialog} title=${count(
+failed,"failed","failed")} lead=${now.title} close=${close}>
     <div class="dialog-content">${[...reasons].map(([reason,ones])=>html`<section key=${reason} class="reason"><h3>${reason} <span class="total">${number(ones.length)}</span></h3>
       <p class="muted">${problemWords({...ones[0].error,message:ones[0].error.detail||ones[0].error.message})}</p>
       <ul class="names">${ones.map(({id,name})=>html`<li key=${id}>${name?html`<${Name}>${name}<//>`:html`<${ProxyLabel} id=${id} />`}</li>`)}</ul></section>`)}

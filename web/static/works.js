@@ -147,7 +147,7 @@ function progressWords({ total, done, state, words, began }, failed) {
   if (state === 'cancelled') return `Stopped after ${number(done)} of ${number(total)}${counts}`;
   if (state !== 'running') return words ? counts.slice(3) || 'Nothing to check' : `${number(done - failed)} done`;
   const took = began ? performance.now() - began : 0;
-  const left = took > GUESS_MS && done > 0 && done < total ? ` · about ${span(Math.max(1000, (took / done) * (total - done))).replace('.0', '')} left` : '';
+  const left = took > GUESS_MS && done >= Math.min(20, total / 10) && done < total ? ` · about ${span(Math.ceil(((took / done) * (total - done)) / 1000) * 1000).replace('.0', '')} left` : '';
   return `${number(done)} of ${number(total)}${counts}${left}`;
 }
 

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { html } from '../html.js';
 import { useApp } from '../app-context.js';
+import { NO_BROWSER } from '../browsers.js';
 import { Dialog } from '../dialog.js';
 import { ConfirmDialog } from '../dialog.js';
 import { count } from '../format.js';
@@ -47,14 +48,15 @@ function filterOf({ tag, neverStarted, trashed, ...query }, except) {
 export function ProfileBulk({ selection, rows, total }) {
   const app = useApp();
   const todo = (action, members) => batch(app, { selection, query: rows.query, total: selection.size(total), action, members });
+  const begin = (action) => (app.browsers.missing() ? app.toasts.say({ text: 'Nothing was started.', more: NO_BROWSER, tone: 'bad' }) : todo(action));
   const ask = (component, props) => app.open(component, { ...props, size: selection.size(total), todo });
   return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profile" actions=${[
-    { label: 'Start', icon: 'play', run: () => todo('start') },
+    { label: 'Start', icon: 'play', run: () => begin('start') },
     { label: 'Stop', icon: 'stop', run: () => todo('stop') },
     { label: 'Proxy…', icon: 'proxies', run: () => ask(ProxyBulk, { names: [...selection.state.value.ids.keys()] }) },
     { label: 'Tag…', icon: 'tag', run: () => ask(TagBulk) },
   ]} more=${[
-    { label: 'Restart', icon: 'reload', run: () => todo('restart') },
+    { label: 'Restart', icon: 'reload', run: () => begin('restart') },
     'line',
     { label: 'Move to trash', icon: 'trash', danger: true, run: () => ask(TrashBulk) },
   ]} />`;

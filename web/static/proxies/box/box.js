@@ -9,6 +9,7 @@ import { PROXY_TYPES } from '../../words.js';
 import { EVERY } from './reading.js';
 
 const SHOWN = 50; // lines that are named
+const LONG_PASTE = 5000; // letters
 const LARGEST = 16 << 20; // bytes of a file: what the server takes
 
 const EXAMPLES = 'host:port:user:password\nuser:password@host:port\nsocks5://user:password@host:port';
@@ -39,9 +40,17 @@ export function ProxyBox({ form, reading, rows = 6, brief, autofocus }) {
     event.preventDefault();
     event.currentTarget.form.requestSubmit();
   };
+  const paste = (event) => {
+    const pasted = event.clipboardData?.getData('text/plain') || '';
+    if (pasted.length < LONG_PASTE) return;
+    event.preventDefault(); // the browser inserts a long text line by line, which takes many seconds
+    const field = event.currentTarget;
+    field.setRangeText(pasted.replace(/\r\n?/g, '\n'), field.selectionStart, field.selectionEnd, 'end');
+    form.set('text', field.value);
+  };
   const control = (tied) => html`<div class=${over ? 'box is-over' : 'box'} onDragOver=${drag} onDragLeave=${() => setOver(false)} onDrop=${drag}>
     <textarea rows=${rows} class="mono" wrap="off" autocomplete="off" spellcheck=${false} autofocus=${autofocus} ...${tied} placeholder=${EXAMPLES} value=${form.values.text}
-      onInput=${(event) => form.set('text', event.currentTarget.value)} onKeyDown=${press}></textarea>
+      onInput=${(event) => form.set('text', event.currentTarget.value)} onKeyDown=${press} onPaste=${paste}></textarea>
     <div class="box-foot"><label class="button small"><${Icon} name="upload" /><span>Choose a file</span><input type="file" class="visually-hidden" accept=".txt,.csv,.json,text/plain,text/csv,application/json"
       onChange=${(event) => { take(event.currentTarget.files[0]); event.currentTarget.value = ''; }} /></label><span class="hint">or drop one here. Text, CSV and JSON are read.</span></div>
   </div>`;
