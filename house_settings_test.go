@@ -39,23 +39,14 @@ var bookkeeping = map[string]string{
 
 // settingExceptions are settings that a list may miss, as "list: setting".
 var settingExceptions = map[string]string{
-	"the web form's values: fallbackProxyIds": "the API alone offers fallbacks",
-	"the web form's values: fallbackCountry":  "the API alone offers fallbacks",
-	"the web form's values: logHosts":         "the API alone offers the log of hosts",
-	"the web form's body: fallbackProxyIds":   "the API alone offers fallbacks",
-	"the web form's body: fallbackCountry":    "the API alone offers fallbacks",
-	"the web form's body: logHosts":           "the API alone offers the log of hosts",
-	"the web form's fields: fallbackProxyIds": "the API alone offers fallbacks",
-	"the web form's fields: fallbackCountry":  "the API alone offers fallbacks",
-	"the web form's fields: logHosts":         "the API alone offers the log of hosts",
-	"the web form's fields: proxyId":          "its field is ProxyField (proxychoice.js)",
+	"the web form's fields: proxyId": "its field is ProxyField (proxychoice.js)",
 }
 
 // settingSources are the texts that name the settings.
 type settingSources struct {
 	schema   string // schema.sql
 	queries  string // queries/profiles.sql
-	form     string // web/static/profileform.js
+	form     string // web/static/profiles/form: values.js and fields.js
 	document string // docs/openapi.json
 	house    *house
 }
@@ -122,8 +113,8 @@ func readSettingSources(t *testing.T) *settingSources {
 		}
 		return string(text)
 	}
-	return &settingSources{read("schema.sql"), read("queries/profiles.sql"), read("web/static/profileform.js"),
-		read("docs/openapi.json"), theHouse(t)}
+	return &settingSources{read("schema.sql"), read("queries/profiles.sql"),
+		read("web/static/profiles/form/values.js") + read("web/static/profiles/form/fields.js"), read("docs/openapi.json"), theHouse(t)}
 }
 
 var (
@@ -285,7 +276,7 @@ var objectKey = regexp.MustCompile(`(?m)^    ([a-zA-Z]+):`)
 
 // functionKeys returns the members of the object that a function of the form returns.
 func functionKeys(form, function string) (out []string) {
-	_, after, _ := strings.Cut(form, "\nfunction "+function+"(")
+	_, after, _ := strings.Cut(form, "\nexport function "+function+"(")
 	body, _, _ := strings.Cut(after, "\n}\n")
 	for _, m := range objectKey.FindAllStringSubmatch(body, -1) {
 		out = append(out, m[1])

@@ -7,6 +7,8 @@ import { ConnectDialog } from './connect.js';
 import { ConfirmDialog } from './dialog.js';
 import { count, proxyName } from './format.js';
 import { viewOf } from './preview.js';
+import { ProfileDialog } from './profileform.js';
+import { copyOf } from './profiles/form/values.js';
 import { ProxyDialog } from './proxychoice.js';
 import { href } from './route.js';
 import { checkSentence, faultWords } from './words.js';
@@ -30,7 +32,8 @@ export async function start(app, profile, rows) {
   });
 }
 
-function begin(app, profile, rows) {
+// begin starts a profile's browser without a question.
+export function begin(app, profile, rows) {
   return app.during(profile.id, async () => {
     rows?.patch(profile.id, { status: 'starting' });
     try {
@@ -49,6 +52,40 @@ function begin(app, profile, rows) {
       app.fail(`${profile.name} did not start`, problem, remedy(app, profile, problem));
     }
     rows?.again(profile.id);
+  });
+}
+
+// beginMany starts the browsers of many profiles, a few at a time.
+export function beginMany(app, profiles) {
+  return app.works.each({
+    title: `Starting ${count(profiles.length, 'profile')}`, items: profiles.map(({ id, name }) => ({ id, name })), size: 10,
+    call: async (part, signal) => (await app.api.post('/profiles/batch', { action: 'start', ids: part.map(({ id }) => id) }, { signal })).results,
+  });
+}
+
+// duplicate creates a profile with the settings of another, without its data. One whose proxy was deleted is shown in the form first: it must not go out directly.
+export function duplicate(app, { id, name }) {
+  return app.during(id, async () => {
+    try {
+      const profile = await app.api.get(`/profiles/${encodeURIComponent(id)}`);
+      if (profile.proxyMissing) return app.open(ProfileDialog, { like: { ...copyOf(profile), proxyMissing: true } });
+      const made = await app.api.post('/profiles', copyOf(profile));
+      return app.toasts.say({ text: `Created ${made.name}`, more: 'It has the same settings, and no cookies or data.', tone: 'good', action: { label: 'Show', run: () => app.router.go(href('profiles', undefined, [made.id])) } });
+    } catch (problem) {
+      return app.fail(`${name} was not duplicated`, problem);
+    }
+  });
+}
+
+// restart closes a running browser and starts it again, with the settings of now.
+export function restart(app, profile, body) {
+  return app.during(profile.id, async () => {
+    try {
+      await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/restart`, body);
+      app.toasts.say({ text: `${profile.name} is running again.`, tone: 'good' });
+    } catch (problem) {
+      app.fail(`${profile.name} did not restart`, problem, remedy(app, profile, problem));
+    }
   });
 }
 

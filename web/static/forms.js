@@ -134,6 +134,19 @@ export function TagField({ form, name, label, hint }) {
   return html`<${Field} wide ...${{ form, name, label, hint, optional: true, control }} />`;
 }
 
+// Tick is a checkbox with its words.
+export function Tick({ form, name, label, hint }) {
+  const id = useId();
+  const faults = form.faults(name);
+  useEffect(() => {
+    form.names.add(name);
+    return () => form.names.delete(name);
+  }, [name]);
+  return html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} aria-describedby=${hint ? `${id}-hint` : undefined} onChange=${(event) => form.set(name, event.currentTarget.checked)} /><span>${label}</span></label>
+    ${faults.length > 0 && html`<p class="fault">${faults.map((fault) => sentence(fault.message)).join(' ')}</p>`}
+    ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`;
+}
+
 // Section folds fields that are rarely changed. It opens when one of them has an error.
 export function Section({ form, title, summary, names, children }) {
   const faulty = names.some((name) => form.faults(name).length > 0);

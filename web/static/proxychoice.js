@@ -27,7 +27,8 @@ export function ProxyField({ form, workspaceId, hint }) {
   return html`<${Field} wide ...${{ form, name: 'proxyId', label: 'Proxy', hint, control }} />`;
 }
 
-function Finder({ form, workspaceId, tied }) {
+// Finder is the field's control. Without `none` no proxy cannot be chosen; `empty` are the words of no choice, and `skip` the ids that are not offered.
+export function Finder({ form, workspaceId, tied, none = 'No proxy (direct connection)', empty = none, skip = [] }) {
   const { api } = useApp();
   const chosen = form.values.proxyId;
   const proxy = useProxy(chosen && chosen !== DELETED ? chosen : '');
@@ -45,9 +46,9 @@ function Finder({ form, workspaceId, tied }) {
       ending.abort();
     };
   }, [text, workspaceId]);
-  const words = chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? 'No proxy (direct connection)' : proxy ? describe(proxy) : chosen;
+  const words = chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? empty : proxy ? describe(proxy) : chosen;
   const line = open && looksLikeLine(text) ? [{ key: 'add', words: `Add ${hideLogin(text)} and use it`, run: () => add() }] : [];
-  const options = [...line, { key: 'none', words: 'No proxy (direct connection)', run: () => choose('') }, ...found.data.map((one) => ({ key: one.id, proxy: one, words: describe(one), run: () => choose(one.id) }))];
+  const options = [...line, ...(none ? [{ key: 'none', words: none, run: () => choose('') }] : []), ...found.data.filter(({ id }) => !skip.includes(id)).map((one) => ({ key: one.id, proxy: one, words: describe(one), run: () => choose(one.id) }))];
   const choose = (id) => {
     form.set('proxyId', id);
     setText(null);

@@ -1,7 +1,7 @@
 // The profiles: the grid, its filters, and what can be done with one or many.
 import { useState } from 'preact/hooks';
 import { html } from '../html.js';
-import { askToDelete, connect, start, stop } from '../actions.js';
+import { askToDelete, connect, duplicate, start, stop } from '../actions.js';
 import { useApp } from '../app-context.js';
 import { NoBrowser, useNoStart } from '../browsers.js';
 import { Empty } from '../components.js';
@@ -116,6 +116,7 @@ export function RowActions({ profile, rows }) {
       running && { label: 'Connect', icon: 'plug', run: () => connect(app, profile, rows) },
       { label: 'Edit', icon: 'edit', keys: 'E', run: () => edit(app, profile, rows) },
       { label: 'Choose a proxy', icon: 'proxies', keys: 'P', run: () => chooseProxy(app, profile, rows) },
+      { label: 'Duplicate', icon: 'copy', run: () => duplicate(app, profile) },
       'line',
       { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },
     ]} />

@@ -1,38 +1,58 @@
 // One profile beside the list.
 import { html } from '../../html.js';
-import { connect, start, stop } from '../../actions.js';
+import { askToDelete, duplicate, restart, start, stop } from '../../actions.js';
 import { useApp } from '../../app-context.js';
 import { Name, Status } from '../../components.js';
 import { Drawer, useObject } from '../../drawer.js';
 import { Country } from '../../flag.js';
 import { Icon } from '../../icons.js';
+import { Menu } from '../../menu.js';
 import { viewOf } from '../../preview.js';
+import { ProfileDialog } from '../../profileform.js';
 import { useStore } from '../../store.js';
 import { PROFILE_STATUS } from '../../words.js';
+import { Connect } from './connect.js';
+import { Data } from './data.js';
+import { Identity } from './identity.js';
+import { Network } from './network.js';
 import { Overview } from './overview.js';
+import { Runs } from './runs.js';
+import { Share } from './share.js';
+import { Tests } from './tests.js';
+
+const TABS = [
+  ['overview', 'Overview', Overview], ['identity', 'Identity', Identity], ['network', 'Network', Network], ['data', 'Data', Data],
+  ['runs', 'Runs', Runs], ['connect', 'Connect', Connect], ['share', 'Share', Share], ['tests', 'Tests', Tests],
+];
 
 // ProfileDrawer shows a profile. rows is the list beside it.
 export function ProfileDrawer({ id, tab, rows }) {
-  const object = useObject(`/profiles/${encodeURIComponent(id)}`, ({ type, data }) => /^(profile|run)\./.test(type) && (data?.profileId || data?.id) === id);
+  const path = `/profiles/${encodeURIComponent(id)}`;
+  const object = useObject(path, ({ type, data }) => /^(profile|run)\./.test(type) && (data?.profileId || data?.id) === id);
   const profile = object.data || rows.find(id);
-  const tabs = [
-    { id: 'overview', label: 'Overview', draw: () => html`<${Overview} profile=${profile} rows=${rows} />` },
-  ];
+  const tabs = TABS.map(([name, label, Tab]) => ({ id: name, label, draw: () => html`<${Tab} ...${{ profile, path, object, rows }} />` }));
   const exit = profile?.run?.proxy;
   return html`<${Drawer} label="Profile" title=${profile ? html`<${Name}>${profile.name}<//>` : 'Profile'} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${Boolean(profile)}
     below=${profile && html`<${Status} of=${PROFILE_STATUS[profile.status] || { text: profile.status, tone: 'quiet' }} />${exit && html`<${Country} code=${exit.country} /><span class="number">${exit.exitIp}</span>`}`}
-    actions=${profile && html`<${DrawerActions} profile=${profile} rows=${rows} />`} />`;
+    actions=${profile && html`<${DrawerActions} ...${{ profile, rows, object }} />`} />`;
 }
 
-function DrawerActions({ profile, rows }) {
+function DrawerActions({ profile, rows, object }) {
   const app = useApp();
   const busy = useStore(app.busy).has(profile.id);
   const offline = useStore(app.offline);
   const running = profile.status === 'running';
-  if (running) {
-    return html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
-      <button type="button" class="button small" disabled=${offline || busy} onClick=${() => connect(app, profile, rows)}><${Icon} name="plug" />Connect</button>
-      <button type="button" class="button small" disabled=${offline || busy} onClick=${() => stop(app, profile, rows)}><${Icon} name="stop" />Stop</button>`;
-  }
-  return html`<button type="button" class="button small primary" disabled=${offline || busy || ['starting', 'stopping'].includes(profile.status)} onClick=${() => start(app, profile, rows)}><${Icon} name="play" />Start</button>`;
+  const edit = () => app.open(ProfileDialog, { profile, done: (changed) => { rows.patch(profile.id, changed); object.reload(); } });
+  return html`
+    ${running
+      ? html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
+        <button type="button" class="button small" disabled=${offline || busy} onClick=${() => stop(app, profile, rows)}><${Icon} name="stop" />Stop</button>`
+      : html`<button type="button" class="button small primary" disabled=${offline || busy || ['starting', 'stopping'].includes(profile.status)} onClick=${() => start(app, profile, rows)}><${Icon} name="play" />Start</button>`}
+    <${Menu} label="More for this profile" items=${[
+      { label: 'Edit', icon: 'edit', run: edit },
+      { label: 'Duplicate', icon: 'copy', run: () => duplicate(app, profile) },
+      running && { label: 'Restart', icon: 'reload', run: () => restart(app, profile) },
+      'line',
+      { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },
+    ]} />`;
 }

@@ -1,30 +1,38 @@
-// The overview of a profile: its picture, its exit, and what contradicts it.
+// The overview of a profile: what contradicts it first, then its picture, its exit and the rest.
 import { html } from '../../html.js';
 import { useApp, useNow } from '../../app-context.js';
 import { Ago, Name, Notice, Tags } from '../../components.js';
 import { Facts } from '../../drawer.js';
 import { Country } from '../../flag.js';
-import { bytes, lasting, proxyName, sentence, span } from '../../format.js';
+import { bytes, lasting, proxyName, span } from '../../format.js';
 import { Preview } from '../../preview.js';
 import { useProxy } from '../../proxycache.js';
 import { endWords, faultWords, SYSTEMS } from '../../words.js';
+import { Findings, useExplain, warningWords } from './explain.js';
+import { pendingWords } from './form.js';
 
-export function Overview({ profile }) {
+export function Overview({ profile, path }) {
   const app = useApp();
   const now = useNow();
   const proxy = useProxy(profile.proxyId);
+  const explained = useExplain(profile, path).data;
   const { run, lastRun, status } = profile;
   const running = status === 'running';
   const exit = running ? run?.proxy : proxy?.status === 'alive' ? proxy.lastCheck : null;
-  const warnings = (running && run?.warnings) || [];
+  const findings = explained?.findings || [];
+  const warnings = warningWords((running && run?.warnings) || [], findings);
+  const pending = pendingWords((running && run?.pending) || []);
   return html`
-    ${running && html`<div class="big-picture"><${Preview} profile=${profile} large /></div>`}
-    ${warnings.length > 0 && html`<${Notice}><ul>${warnings.map(({ code, message }) => html`<li key=${code}>${sentence(message)}</li>`)}</ul><//>`}
     ${profile.proxyMissing && html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
     ${!running && proxy?.status === 'dead' && html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy.lastCheck?.error)?.happened}</p><//>`}
+    ${findings.length > 0 && html`<${Notice}><${Findings} profile=${profile} findings=${findings} /><//>`}
+    ${warnings.length > 0 && html`<${Notice}><ul>${warnings.map(({ code, text }) => html`<li key=${code}>${text}</li>`)}</ul><//>`}
+    ${pending.length > 0 && html`<p class="hint">${`Changed, and taking effect when the browser starts next: ${pending.join(', ')}.`}</p>`}
+    ${running && html`<div class="big-picture"><${Preview} profile=${profile} large /></div>`}
     <${Facts} pairs=${[
       ['Proxy', proxy ? html`<span class="with-flag"><${Country} code=${exit?.country || proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>` : profile.proxyId ? '…' : 'None (direct connection)'],
       ['Exit IP', exit?.exitIp && html`<span class="number">${exit.exitIp}${exit.latencyMs != null ? ` · ${span(exit.latencyMs)}` : ''}</span>`],
+      ['Through', running && run?.proxy?.fallback && 'A fallback proxy'],
       ['System', `${SYSTEMS[profile.os] || profile.os} ${profile.browserVersion}`],
       ['Timezone', running && run?.effective?.timezone],
       ['Languages', running && [].concat(run?.effective?.locale || []).join(', ')],

@@ -71,8 +71,12 @@ value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.
     ${tags.map(tag=>html`<span class="tag" key=${tag}><bdi>${tag}</bdi>
       <button type="button" aria-label=${`Remove tag ${tag}`} onClick=${()=>drop(tag)}><${Icon} name="close" /></button></span>`)}
     <input type="text" ...${tied} value=${text} onInput=${input} onKeyDown=${typed} onBlur=${()=>take(text)} spellcheck=${!1} />
-  </div>`}} />`}function Section({form,title,summary,names,children}){let faulty=names.some(name=>form.faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||
-faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
+  </div>`}} />`}function Tick({form,name,label,hint}){let id=P(),faults=form.faults(name);return A(()=>(form.names.add(name),()=>form.names.delete(name)),[name]),
+html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} aria-describedby=${hint?`${id}-hint`:void 0} onChange=${event=>form.
+set(name,event.currentTarget.checked)} /><span>${label}</span></label>
+    ${faults.length>0&&html`<p class="fault">${faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
+    ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`}function Section({form,title,summary,names,children}){let faulty=names.some(name=>form.
+faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
     <summary><span class="section-title">${title}</span><span class="section-summary">${summary}</span></summary>
     <div class="fields">${children}</div>
   </details>`}function number2(text){let trimmed=String(text).trim();return trimmed!==""&&Number.isFinite(Number(trimmed))?Number(trimmed):trimmed}function linesOf(text){
@@ -243,6 +247,6 @@ tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
     <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
       <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
   </aside>`}function Facts({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).map(
-([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}export{Api,useForm,Form,Field,Text,Lines,Choice,TagField,Section,number2 as number,linesOf,ProxyCache,useProxy,takeFromAddress,looksLikeKey,exchange,revoke,readKey,
-saveKey,dropKey,watchKey,recall,remember,kept,forget,Refresher,Grid,GridProblem,Chips,FreeFilter,ViewMenu,Selection,useList,useColumns,useSort,BulkBar,useObject,
-Drawer,Facts};
+([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}export{Problem,Api,ProxyCache,useProxy,useForm,Form,Field,Text,Lines,Choice,TagField,Tick,Section,number2 as number,linesOf,takeFromAddress,looksLikeKey,exchange,
+revoke,readKey,saveKey,dropKey,watchKey,recall,remember,kept,forget,Refresher,Grid,GridProblem,Chips,FreeFilter,ViewMenu,Selection,useList,useColumns,useSort,BulkBar,
+useObject,Drawer,Facts};

@@ -1,0 +1,159 @@
+// The values of a profile's forms: from the API's profile, back to it, and in words.
+import { linesOf, number } from '../../forms.js';
+import { DELETED, proxyOf } from '../../proxychoice.js';
+import { SYSTEMS } from '../../words.js';
+
+// toValues converts a profile to the form's values.
+export function toValues(profile, workspace = '') {
+  const p = profile || {};
+  const zone = p.timezone ?? 'auto';
+  const locale = p.locale ?? 'auto';
+  const place = p.geolocation ?? 'auto';
+  const byHand = Array.isArray(locale) || !['auto', 'system'].includes(locale);
+  return {
+    name: p.name || '',
+    os: p.os || '',
+    browserVersion: p.browserVersion || '',
+    tags: p.tags || [],
+    notes: p.notes || '',
+    workspaceId: p.workspaceId || workspace,
+    proxyId: proxyOf(p),
+    startUrls: (p.startUrls || []).join('\n'),
+    headless: p.headless == null ? '' : String(p.headless),
+    timezone: ['auto', 'system'].includes(zone) ? zone : 'own',
+    timezoneOwn: ['auto', 'system'].includes(zone) ? '' : zone,
+    locale: byHand ? 'own' : locale,
+    localeOwn: byHand ? [].concat(locale).join(', ') : '',
+    geolocation: typeof place === 'object' ? 'own' : place,
+    position: typeof place === 'object' ? [place.latitude, place.longitude, place.accuracy].filter((n) => n != null).join(', ') : '',
+    webrtc: p.webrtc || 'proxy_only',
+    consistency: p.consistency || 'warn',
+    screen: p.screen ? [p.screen.width, p.screen.height, p.screen.deviceScaleFactor].filter((n) => n != null).join(' × ') : '',
+    idleTimeoutMs: minutes(p.idleTimeoutMs),
+    maxRunMs: minutes(p.maxRunMs),
+    allowLocal: (p.allowLocal || []).join('\n'),
+    allowHosts: (p.allowHosts || []).join('\n'),
+    denyHosts: (p.denyHosts || []).join('\n'),
+    localhostVia: (p.localhostVia || []).join('\n'),
+    backgroundTraffic: p.backgroundTraffic || 'refuse',
+    fallbackProxyIds: p.fallbackProxyIds || [],
+    fallbackCountry: p.fallbackCountry || 'same',
+    logHosts: Boolean(p.logHosts),
+  };
+}
+
+function minutes(ms) {
+  return ms == null ? '' : String(ms / 60_000);
+}
+
+function milliseconds(text) {
+  const value = number(text);
+  if (value === '') return null;
+  return typeof value === 'number' ? Math.round(value * 60_000) : value;
+}
+
+// toBody converts the values to a profile of the API. null stands for a member's default.
+export function toBody(values) {
+  const [latitude, longitude, accuracy] = values.position.split(',').map(number);
+  const [width, height, deviceScaleFactor] = values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number);
+  return {
+    name: values.name,
+    os: values.os || null,
+    browserVersion: values.browserVersion.trim() || null,
+    tags: values.tags,
+    notes: values.notes,
+    workspaceId: values.workspaceId.trim() || null,
+    proxyId: values.proxyId === DELETED ? undefined : values.proxyId || null, // unchanged, or as chosen
+    startUrls: linesOf(values.startUrls),
+    headless: values.headless === '' ? null : values.headless === 'true',
+    timezone: values.timezone === 'own' ? values.timezoneOwn.trim() : values.timezone,
+    locale: values.locale === 'own' ? values.localeOwn.split(',').map((tag) => tag.trim()).filter(Boolean) : values.locale,
+    geolocation: values.geolocation === 'own' ? { latitude, longitude, ...(accuracy === undefined ? {} : { accuracy }) } : values.geolocation,
+    webrtc: values.webrtc,
+    consistency: values.consistency,
+    screen: width === undefined ? null : { width, height, ...(deviceScaleFactor === undefined ? {} : { deviceScaleFactor }) },
+    idleTimeoutMs: milliseconds(values.idleTimeoutMs),
+    maxRunMs: milliseconds(values.maxRunMs),
+    allowLocal: linesOf(values.allowLocal),
+    allowHosts: listOrNull(values.allowHosts),
+    denyHosts: listOrNull(values.denyHosts),
+    localhostVia: listOrNull(values.localhostVia),
+    backgroundTraffic: values.backgroundTraffic,
+    fallbackProxyIds: values.fallbackProxyIds,
+    fallbackCountry: values.fallbackCountry,
+    logHosts: values.logHosts,
+  };
+}
+
+function listOrNull(text) {
+  const list = linesOf(text);
+  return list.length ? list : null;
+}
+
+// changes returns the differences only: an update merges, so that other people's changes are kept.
+export function changes(before, after) {
+  return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
+}
+
+// withoutDefaults omits from a new profile what the server should decide.
+export function withoutDefaults(body) {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+// copyOf returns a new profile's settings: those of a profile, under a name of its own.
+export function copyOf(profile) {
+  const settings = Object.keys(toBody(toValues(profile)));
+  const copy = Object.fromEntries(settings.map((name) => [name, profile[name]]).filter(([, value]) => value !== undefined && value !== null && value !== ''));
+  return { ...copy, name: `${[...profile.name].slice(0, 190).join('')} (copy)` };
+}
+
+const FROM_EXIT = 'Match the proxy';
+const HERE = 'Same as this computer';
+
+// CHOICES are the options of the forms' selects, as [value, words].
+export const CHOICES = {
+  headless: [['', 'Automatic'], ['false', 'Always a window'], ['true', 'Never a window (headless)']],
+  timezone: [['auto', FROM_EXIT], ['system', HERE], ['own', 'Custom']],
+  locale: [['auto', FROM_EXIT], ['system', HERE], ['own', 'Custom']],
+  geolocation: [['auto', FROM_EXIT], ['off', 'Block'], ['own', 'Custom']],
+  webrtc: [['proxy_only', 'Through the proxy only'], ['off', 'Off'], ['default', 'As Chrome does']],
+  consistency: [['warn', 'Start with a warning'], ['block', 'Do not start'], ['off', 'Start without a warning']],
+  backgroundTraffic: [['refuse', 'Block Chrome’s background requests'], ['allow', 'Send them through the proxy']],
+  fallbackCountry: [['same', 'Only in the same country'], ['any', 'In any country']],
+};
+
+function chosen(name, own) {
+  return (values) => (values[name] === 'own' ? values[own].trim() : CHOICES[name].find(([value]) => value === values[name])?.[1] ?? values[name]);
+}
+
+function text(name, empty = 'Empty') {
+  return (values) => values[name].trim() || empty;
+}
+
+// FIELDS are the settings in words, for somebody who compares two versions: {label, names, words}. names are the values that belong together.
+export const FIELDS = [
+  { label: 'Name', names: ['name'], words: text('name') },
+  { label: 'Operating system', names: ['os'], words: ({ os }) => SYSTEMS[os] || HERE },
+  { label: 'Browser version', names: ['browserVersion'], words: text('browserVersion', 'Same as the installed browser') },
+  { label: 'Tags', names: ['tags'], words: ({ tags }) => tags.join(', ') || 'None' },
+  { label: 'Notes', names: ['notes'], words: text('notes') },
+  { label: 'Proxy', names: ['proxyId'], words: ({ proxyId }) => (proxyId === DELETED ? 'Deleted' : proxyId ? { proxies: [proxyId] } : 'No proxy (direct connection)') },
+  { label: 'Fallback proxies', names: ['fallbackProxyIds'], words: ({ fallbackProxyIds }) => (fallbackProxyIds.length ? { proxies: fallbackProxyIds } : 'None') },
+  { label: 'Country of the fallbacks', names: ['fallbackCountry'], words: chosen('fallbackCountry') },
+  { label: 'Start pages', names: ['startUrls'], words: text('startUrls', 'None') },
+  { label: 'Window', names: ['headless'], words: chosen('headless') },
+  { label: 'Timezone', names: ['timezone', 'timezoneOwn'], words: chosen('timezone', 'timezoneOwn') },
+  { label: 'Languages', names: ['locale', 'localeOwn'], words: chosen('locale', 'localeOwn') },
+  { label: 'Location', names: ['geolocation', 'position'], words: chosen('geolocation', 'position') },
+  { label: 'WebRTC', names: ['webrtc'], words: chosen('webrtc') },
+  { label: 'Screen', names: ['screen'], words: text('screen', 'Default') },
+  { label: 'If it doesn’t match the proxy', names: ['consistency'], words: chosen('consistency') },
+  { label: 'Idle time', names: ['idleTimeoutMs'], words: text('idleTimeoutMs', 'No limit') },
+  { label: 'Maximum run time', names: ['maxRunMs'], words: text('maxRunMs', 'No limit') },
+  { label: 'Allowed hosts', names: ['allowHosts'], words: text('allowHosts', 'Every host') },
+  { label: 'Blocked hosts', names: ['denyHosts'], words: text('denyHosts', 'None') },
+  { label: 'Local services', names: ['allowLocal'], words: text('allowLocal', 'None') },
+  { label: 'Local ports under another name', names: ['localhostVia'], words: text('localhostVia', 'None') },
+  { label: 'Background requests', names: ['backgroundTraffic'], words: chosen('backgroundTraffic') },
+  { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
+];
