@@ -1,9 +1,9 @@
-import{ToastArea,Toasts}from"./part-CTCMIMGJ.js";import{Api,BulkBar,Chips,Choice,Drawer,Facts,Field,Form,FreeFilter,Grid,GridProblem,Lines,Problem,ProxyCache,
+import{ToastArea,Toasts}from"./part-RLO4EGMF.js";import{Api,BulkBar,Chips,Choice,Drawer,Facts,Field,Form,FreeFilter,Grid,GridProblem,Lines,Problem,ProxyCache,
 Refresher,Section,TagField,Text,Tick,ViewMenu,dropKey,exchange,linesOf,looksLikeKey,number as number2,readKey,recall,remember,revoke,saveKey,takeFromAddress,useColumns,
-useForm,useList,useObject,useProxy,useSort,watchKey}from"./part-BEUHEIEQ.js";import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,
+useForm,useList,useObject,useProxy,useSort,watchKey}from"./part-MTH6SD6W.js";import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,
 Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,ProblemBox,ProblemDialog,Prose,Q,Router,SYSTEMS,Status,Store,T,Tags,Waiting,address,ago,bytes,
 checkSentence,count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,problemWords,proxyName,sentence,span,stageWords,useApp,useNow,
-useStore,w}from"./part-43HMUPCA.js";var COMMAND="warren browser install",Browsers=class{list=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.missing()&&this.read();
+useStore,w}from"./part-KE6PAGU4.js";var COMMAND="warren browser install",Browsers=class{list=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.missing()&&this.read();
 addEventListener("focus",look),document.addEventListener("visibilitychange",look);let unwatch=events.watch(({type})=>(type==="everything"||/^browsers?\./.test(type))&&
 this.read());return this.read(),()=>{removeEventListener("focus",look),document.removeEventListener("visibilitychange",look),unwatch()}}async read(){let answer=await this.#api.
 get("/browsers").catch(()=>null);answer&&this.list.set(answer.data)}missing(){return this.list.value?.length===0}},NO_BROWSER='No browser is installed on the se\
@@ -1319,8 +1319,8 @@ failed,"failed","failed")} lead=${now.title} close=${close}>
       ${failed>SHOWN2&&html`<p class="hint">And ${number(failed-SHOWN2)} more.</p>`}</div>
     <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
       <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
-  <//>`}function ProxyLabel({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"A deleted proxy":"…"}<//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-W7C6GUNC.js").
-then(({LivePage})=>LivePage),settings:()=>import("./part-T2H6PXU2.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router(
+  <//>`}function ProxyLabel({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"A deleted proxy":"…"}<//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-WWGCNSJG.js").
+then(({LivePage})=>LivePage),settings:()=>import("./part-CXZG5CEO.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router(
 "profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comf\
 ortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,
 this.api=new Api(key,()=>leave("This key is no longer valid. It may have been revoked, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(

@@ -128,7 +128,7 @@ name}){return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><pat
     <g class="lamps"><circle cx="29" cy="75" r="3" /><circle cx="108" cy="83" r="3" /><circle cx="191" cy="89" r="3" /></g>
   </svg>`}var Store=class{#value;#watchers=new Set;constructor(value){this.#value=value}get value(){return this.#value}set(value){if(value!==this.#value){this.#value=value;
 for(let watcher of[...this.#watchers])watcher(value)}}watch(watcher){return this.#watchers.add(watcher),()=>this.#watchers.delete(watcher)}};function useStore(store){
-let[,redraw]=d2(store.value);return F2(()=>(redraw(store.value),store.watch(redraw)),[store]),store.value}var SAMPLES=30,MAX_LATENCY_MS=1e3,SECOND_MS=1e3,Meter=class{shown=new Store({latency:null,rate:0});#sent=new Map;#samples=[];#drawn=[];#timer=0;begin(){this.#timer=
+let[,redraw]=d2(null),drawn=store.value;return F2(()=>{let draw=()=>redraw({});return store.value!==drawn&&draw(),store.watch(draw)},[store]),store.value}var SAMPLES=30,MAX_LATENCY_MS=1e3,SECOND_MS=1e3,Meter=class{shown=new Store({latency:null,rate:0});#sent=new Map;#samples=[];#drawn=[];#timer=0;begin(){this.#timer=
 setInterval(()=>this.#show(),SECOND_MS)}end(){clearInterval(this.#timer)}reset(){this.#sent.clear()}sent(n3){this.#sent.set(n3,performance.now());let[oldest]=this.#sent.
 keys();performance.now()-this.#sent.get(oldest)>MAX_LATENCY_MS&&this.#sent.delete(oldest)}drawn(input){let now=performance.now();this.#drawn.push(now);let took=now-
 this.#sent.get(input);for(let n3 of this.#sent.keys())n3<=input&&this.#sent.delete(n3);took<=MAX_LATENCY_MS&&(this.#samples=[...this.#samples.slice(1-SAMPLES),took],

@@ -27,10 +27,12 @@ export class Store {
 }
 
 export function useStore(store) {
-  const [, redraw] = useState(store.value);
+  const [, redraw] = useState(null);
+  const drawn = store.value;
   useLayoutEffect(() => {
-    redraw(store.value); // the value may have changed since the last draw
-    return store.watch(redraw);
+    const draw = () => redraw({}); // the value itself may be a function, which a state would call
+    if (store.value !== drawn) draw(); // it has changed since the last draw
+    return store.watch(draw);
   }, [store]);
   return store.value;
 }

@@ -1,4 +1,4 @@
-import{A,F,Icon,Menu,P,Panel,ProblemBox,Store,T,Waiting,d,html,number,sentence,useApp,useStore,w}from"./part-43HMUPCA.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
+import{A,F,Icon,Menu,P,Panel,ProblemBox,Store,T,Waiting,d,html,number,sentence,useApp,useStore,w}from"./part-KE6PAGU4.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
 this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
 body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
 Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
