@@ -1,9 +1,9 @@
-import{ToastArea,Toasts}from"./part-RLO4EGMF.js";import{Api,BulkBar,Chips,Choice,Drawer,Facts,Field,Form,FreeFilter,Grid,GridProblem,Lines,Problem,ProxyCache,
+import{ToastArea,Toasts}from"./part-GXAD724R.js";import{Api,BulkBar,Chips,Choice,Drawer,Facts,Field,Form,FreeFilter,Grid,GridProblem,Lines,Problem,ProxyCache,
 Refresher,Section,TagField,Text,Tick,ViewMenu,dropKey,exchange,linesOf,looksLikeKey,number as number2,readKey,recall,remember,revoke,saveKey,takeFromAddress,useColumns,
-useForm,useList,useObject,useProxy,useSort,watchKey}from"./part-MTH6SD6W.js";import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,
+useForm,useList,useObject,useProxy,useSort,watchKey}from"./part-A3OKN4VH.js";import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,
 Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,ProblemBox,ProblemDialog,Prose,Q,Router,SYSTEMS,Status,Store,T,Tags,Waiting,address,ago,bytes,
-checkSentence,count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,problemWords,proxyName,sentence,span,stageWords,useApp,useNow,
-useStore,w}from"./part-KE6PAGU4.js";var COMMAND="warren browser install",Browsers=class{list=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.missing()&&this.read();
+checkSentence,count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,problemWords,proxyName,sentence,since,span,stageWords,useApp,
+useNow,useStore,w}from"./part-B7Y6SKBI.js";var COMMAND="warren browser install",Browsers=class{list=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.missing()&&this.read();
 addEventListener("focus",look),document.addEventListener("visibilitychange",look);let unwatch=events.watch(({type})=>(type==="everything"||/^browsers?\./.test(type))&&
 this.read());return this.read(),()=>{removeEventListener("focus",look),document.removeEventListener("visibilitychange",look),unwatch()}}async read(){let answer=await this.#api.
 get("/browsers").catch(()=>null);answer&&this.list.set(answer.data)}missing(){return this.list.value?.length===0}},NO_BROWSER='No browser is installed on the se\
@@ -38,13 +38,13 @@ let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timi
       <td class="number">${span(ms)}</td>
     </tr>`)}</tbody>
   </table>`}var RECIPES=[{name:"Playwright",lines:run=>["import { chromium } from 'playwright-core';","",`const browser = await chromium.connectOverCDP(${JSON.stringify(run.
-wsEndpoint)});`,"const [context] = browser.contexts();","const page = context.pages()[0] ?? await context.newPage();"]},{name:"Playwright (Python)",lines:run=>[
-"from playwright.sync_api import sync_playwright","","with sync_playwright() as p:",`    browser = p.chromium.connect_over_cdp(${JSON.stringify(run.wsEndpoint)}\
-)`,"    context = browser.contexts[0]","    page = context.pages[0] if context.pages else context.new_page()"]},{name:"Puppeteer",lines:run=>["import puppeteer \
-from 'puppeteer-core';","","const browser = await puppeteer.connect({",`  browserWSEndpoint: ${JSON.stringify(run.wsEndpoint)},`,"  defaultViewport: null,","});",
-"const [page] = await browser.pages();"]},{name:"Selenium",port:!0,lines:run=>["import { Builder } from 'selenium-webdriver';","import { Options } from 'seleniu\
-m-webdriver/chrome.js';","",`const options = new Options().debuggerAddress(${JSON.stringify(run.debuggerAddress)});`,"const driver = await new Builder().forBrow\
-ser('chrome').setChromeOptions(options).build();"]},{name:"curl",lines:run=>[`curl -s ${shellQuoted(`${run.cdpUrl.replace(/\/$/,"")}/json/version`)}`,`curl -s ${shellQuoted(
+wsEndpoint)});`,"const [context] = browser.contexts();","const page = context.pages()[0] ?? await context.newPage();"]},{name:"Python",lines:run=>["from playwri\
+ght.sync_api import sync_playwright","","with sync_playwright() as p:",`    browser = p.chromium.connect_over_cdp(${JSON.stringify(run.wsEndpoint)})`,"    conte\
+xt = browser.contexts[0]","    page = context.pages[0] if context.pages else context.new_page()"]},{name:"Puppeteer",lines:run=>["import puppeteer from 'puppete\
+er-core';","","const browser = await puppeteer.connect({",`  browserWSEndpoint: ${JSON.stringify(run.wsEndpoint)},`,"  defaultViewport: null,","});","const [pag\
+e] = await browser.pages();"]},{name:"Selenium",port:!0,lines:run=>["import { Builder } from 'selenium-webdriver';","import { Options } from 'selenium-webdriver\
+/chrome.js';","",`const options = new Options().debuggerAddress(${JSON.stringify(run.debuggerAddress)});`,"const driver = await new Builder().forBrowser('chrome\
+').setChromeOptions(options).build();"]},{name:"curl",lines:run=>[`curl -s ${shellQuoted(`${run.cdpUrl.replace(/\/$/,"")}/json/version`)}`,`curl -s ${shellQuoted(
 `${run.cdpUrl.replace(/\/$/,"")}/json/list`)}`]}];function shellQuoted(text2){return`'${text2.replaceAll("'","'\\''")}'`}function ConnectDialog({profile,run,close}){
 return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts2} run=${run} />`} about=${profile.id} close=${close}>
     <div class="dialog-content">
@@ -281,7 +281,7 @@ ult"}><${NotesFields} form=${form} saved=${!!saved} /><//>`}function Copies({for
 null),many&&api.get("/proxies",{limit:1,page:1,workspaceId:workspaceId||"default"}).then(({total})=>setProxies(total),()=>{})},[many,workspaceId]);let wanted=number2(
 form.values.copies),enough=proxies!==null&&proxies>=wanted;return html`<${Text} form=${form} name="copies" member="count" label="Copies" type="number" min="1" max=${MOST_COPIES} inputmode="numeric" say=${many&&
 `Write a number from 1 to ${MOST_COPIES}.`} />
-    ${many&&(enough||form.values.each?html`<${Tick} form=${form} name="each" label="A different proxy for each" hint="Proxies that no profile uses yet, the oldest first." />`:
+    ${many&&(enough||form.values.each?html`<${Tick} form=${form} name="each" member="proxies" label="A different proxy for each" hint="Proxies that no profile uses yet, the oldest first." />`:
 proxies!==null&&html`<p class="hint wide">There are ${count(proxies,"proxy","proxies")}: not enough for a different one for each.</p>`)}`}var NAMED=10;async function start(app,profile,rows){if(app.browsers.missing())return app.toasts.say({text:`${profile.name} was not started.`,more:NO_BROWSER,tone:"\
 bad"});let proxy=profile.proxyId&&app.proxies.get(profile.proxyId);if(proxy?.status!=="dead")return begin(app,profile,rows);let happened=faultWords(proxy.lastCheck?.
 error)?.happened||"The last check failed.";return app.open(ConfirmDialog,{title:"Start through a dead proxy?",verb:"Start anyway",tone:"primary",work:async()=>{
@@ -742,11 +742,11 @@ busy||offline}>${form.busy?"One moment…":"Create link"}</button>`;return html`
     ${made.wsEndpoint&&html`<${Address} label="CDP over WebSocket" text=${made.wsEndpoint} />`}
     ${made.cdpUrl&&html`<${Address} label="CDP over HTTP" text=${made.cdpUrl} />`}
     <div><button type="button" class="button small" onClick=${again}>Create another</button></div></section>`}function Link({one:one2,path,list,gone}){let app=useApp(),
-{id,name,readonly,files,createdAt,expiresAt}=one2,revoke2=()=>app.open(ConfirmDialog,{title:"Revoke this link?",verb:"Revoke",work:async()=>{await app.api.delete(
-`${path}/capabilities/${encodeURIComponent(id)}`),gone(),await list.reload()},children:html`<p>Whoever uses it is disconnected at once. The link cannot be made valid again.</p>`}),
+now=useNow(),{id,name,readonly,files,createdAt,expiresAt}=one2,revoke2=()=>app.open(ConfirmDialog,{title:"Revoke this link?",verb:"Revoke",work:async()=>{await app.
+api.delete(`${path}/capabilities/${encodeURIComponent(id)}`),gone(),await list.reload()},children:html`<p>Whoever uses it is disconnected at once. The link cannot be made valid again.</p>`}),
 rights=`${readonly?"Watch only":"Watch and control"}${files?", and files of the server":""}`;return html`<li class="line-item"><span class="two-lines"><span class="title">${name?
 html`<${Name}>${name}<//>`:"Without a name"}</span>
-      <span class="sub">${rights} · <${Ago} time=${createdAt} prefix="made " /> · ${expiresAt?`until ${moment(expiresAt)}`:"until the browser stops"}</span></span>
+      <span class="sub">${rights} · <${Ago} time=${createdAt} prefix="made " /> · ${expiresAt?`until ${since(expiresAt,now)}`:"until the browser stops"}</span></span>
     <button type="button" class="button small" aria-label=${`Revoke ${name||"the link without a name"}`} onClick=${revoke2}>Revoke</button></li>`}function Tests({profile,path}){return html`<${LeakTest} path=${path} /><${Pictures} ...${{profile,path}} /><${Explained} ...${{profile,path}} />`}var CHANNELS={
 __proto__:null,http:"Plain HTTP",https:"HTTPS",websocket:"WebSockets",eventsource:"Server-sent events",beacon:"Beacons",webtransport:"WebTransport",quic:"QUIC (\
 HTTP/3)",download:"Downloads",popup:"Popups",redirect:"Redirects",prefetch:"Prefetching",prerender:"Prerendering",preconnect:"Connections made ahead",dns_prefetch:"\
@@ -755,10 +755,10 @@ WebRTC: TURN over UDP",turn_tcp:"WebRTC: TURN over TCP",turn_tls:"WebRTC: TURN o
 ame look-ups",loopback:"This computer",lan:"The local network",metadata:"Cloud metadata"};function LeakTest({path}){let app=useApp(),offline=useStore(app.offline),
 [state,setState]=d({since:0,result:null,problem:null}),ending=T(null);A(()=>()=>ending.current?.abort(),[]);let run=async()=>{ending.current=new AbortController,
 setState({since:Date.now(),result:null,problem:null});try{let result2=await app.api.post(`${path}/leak-test`,{},{signal:ending.current.signal});setState({since:0,
-result:result2,problem:null})}catch(problem2){setState({since:0,result:null,problem:problem2.name==="AbortError"?null:problem2})}},{since,result,problem}=state;
+result:result2,problem:null})}catch(problem2){setState({since:0,result:null,problem:problem2.name==="AbortError"?null:problem2})}},{since:since2,result,problem}=state;
 return html`<section><h3>Leak test</h3>
     <p class="hint">A browser with these settings tries every way around its proxy, in a temporary folder. It takes about 15 seconds. The profile’s own data is not touched.</p>
-    <p class="button-line">${since?html`<button type="button" class="button" onClick=${()=>ending.current.abort()}>Cancel</button> <span class="status wait" role="status"><span class="dot"></span>Testing…</span>`:
+    <p class="button-line">${since2?html`<button type="button" class="button" onClick=${()=>ending.current.abort()}>Cancel</button> <span class="status wait" role="status"><span class="dot"></span>Testing…</span>`:
 html`<button type="button" class="button" disabled=${offline} onClick=${run}><${Icon} name="pulse" />${result?"Test again":"Run the leak test"}</button>`}</p>
     <${ProblemBox} problem=${problem} />
     ${result&&html`<${LeakResult} result=${result} />`}</section>`}function LeakResult({result}){let failed=result.channels.filter(({passed})=>!passed),sorted=[
@@ -1319,8 +1319,8 @@ failed,"failed","failed")} lead=${now.title} close=${close}>
       ${failed>SHOWN2&&html`<p class="hint">And ${number(failed-SHOWN2)} more.</p>`}</div>
     <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
       <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
-  <//>`}function ProxyLabel({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"A deleted proxy":"…"}<//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-WWGCNSJG.js").
-then(({LivePage})=>LivePage),settings:()=>import("./part-CXZG5CEO.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router(
+  <//>`}function ProxyLabel({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"A deleted proxy":"…"}<//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-AOCSEJY4.js").
+then(({LivePage})=>LivePage),settings:()=>import("./part-F3XF3G5E.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router(
 "profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comf\
 ortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,
 this.api=new Api(key,()=>leave("This key is no longer valid. It may have been revoked, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(

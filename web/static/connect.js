@@ -18,7 +18,7 @@ const RECIPES = [
     ],
   },
   {
-    name: 'Playwright (Python)',
+    name: 'Python',
     lines: (run) => [
       'from playwright.sync_api import sync_playwright',
       '',

@@ -118,6 +118,6 @@ function Copies({ form, many, workspaceId }) {
   const enough = proxies !== null && proxies >= wanted;
   return html`<${Text} form=${form} name="copies" member="count" label="Copies" type="number" min="1" max=${MOST_COPIES} inputmode="numeric" say=${many && `Write a number from 1 to ${MOST_COPIES}.`} />
     ${many && (enough || form.values.each
-      ? html`<${Tick} form=${form} name="each" label="A different proxy for each" hint="Proxies that no profile uses yet, the oldest first." />`
+      ? html`<${Tick} form=${form} name="each" member="proxies" label="A different proxy for each" hint="Proxies that no profile uses yet, the oldest first." />`
       : proxies !== null && html`<p class="hint wide">There are ${count(proxies, 'proxy', 'proxies')}: not enough for a different one for each.</p>`)}`;
 }

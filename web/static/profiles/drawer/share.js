@@ -2,11 +2,11 @@
 import { useState } from 'preact/hooks';
 import { html } from '../../html.js';
 import { start } from '../../actions.js';
-import { useApp } from '../../app-context.js';
+import { useApp, useNow } from '../../app-context.js';
 import { Ago, Name, Notice, ProblemBox, Waiting } from '../../components.js';
 import { Address } from '../../connect.js';
 import { ConfirmDialog } from '../../dialog.js';
-import { moment } from '../../format.js';
+import { since } from '../../format.js';
 import { Choice, Form, Text, useForm } from '../../forms.js';
 import { Icon } from '../../icons.js';
 import { useStore } from '../../store.js';
@@ -65,6 +65,7 @@ function Made({ made, again }) {
 
 function Link({ one, path, list, gone }) {
   const app = useApp();
+  const now = useNow();
   const { id, name, readonly, files, createdAt, expiresAt } = one;
   const revoke = () => app.open(ConfirmDialog, {
     title: 'Revoke this link?', verb: 'Revoke',
@@ -73,6 +74,6 @@ function Link({ one, path, list, gone }) {
   });
   const rights = `${readonly ? 'Watch only' : 'Watch and control'}${files ? ', and files of the server' : ''}`;
   return html`<li class="line-item"><span class="two-lines"><span class="title">${name ? html`<${Name}>${name}<//>` : 'Without a name'}</span>
-      <span class="sub">${rights} · <${Ago} time=${createdAt} prefix="made " /> · ${expiresAt ? `until ${moment(expiresAt)}` : 'until the browser stops'}</span></span>
+      <span class="sub">${rights} · <${Ago} time=${createdAt} prefix="made " /> · ${expiresAt ? `until ${since(expiresAt, now)}` : 'until the browser stops'}</span></span>
     <button type="button" class="button small" aria-label=${`Revoke ${name || 'the link without a name'}`} onClick=${revoke}>Revoke</button></li>`;
 }

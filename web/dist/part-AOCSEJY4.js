@@ -1,5 +1,5 @@
-import{ToastArea,Toasts}from"./part-RLO4EGMF.js";import{A,ConfirmDialog,Copy,Country,F,Icon,Logo,Menu,Name,P,Store,T,bytes,count,d,href,html,problemTitle,
-problemWords,span,useApp,useStore,w}from"./part-KE6PAGU4.js";var SAMPLES=30,MAX_LATENCY_MS=1e3,SECOND_MS=1e3,Meter=class{shown=new Store({latency:null,rate:0});#sent=new Map;#samples=[];#drawn=[];#timer=0;begin(){this.#timer=
+import{ToastArea,Toasts}from"./part-GXAD724R.js";import{A,ConfirmDialog,Copy,Country,F,Icon,Logo,Menu,Name,P,Store,T,bytes,count,d,href,html,problemTitle,
+problemWords,span,useApp,useStore,w}from"./part-B7Y6SKBI.js";var SAMPLES=30,MAX_LATENCY_MS=1e3,SECOND_MS=1e3,Meter=class{shown=new Store({latency:null,rate:0});#sent=new Map;#samples=[];#drawn=[];#timer=0;begin(){this.#timer=
 setInterval(()=>this.#show(),SECOND_MS)}end(){clearInterval(this.#timer)}reset(){this.#sent.clear()}sent(n){this.#sent.set(n,performance.now());let[oldest]=this.#sent.
 keys();performance.now()-this.#sent.get(oldest)>MAX_LATENCY_MS&&this.#sent.delete(oldest)}drawn(input){let now=performance.now();this.#drawn.push(now);let took=now-
 this.#sent.get(input);for(let n of this.#sent.keys())n<=input&&this.#sent.delete(n);took<=MAX_LATENCY_MS&&(this.#samples=[...this.#samples.slice(1-SAMPLES),took],

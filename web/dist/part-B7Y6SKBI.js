@@ -135,10 +135,12 @@ floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function ago(time,n
 w":past<36e5?`${Math.floor(past/6e4)} min ago`:past<864e5?`${Math.floor(past/36e5)} h ago`:past<2*864e5?"yesterday":past<30*864e5?`${Math.floor(past/864e5)} day\
 s ago`:new Intl.DateTimeFormat(void 0,{dateStyle:"medium"}).format(Date.parse(time))}function moment(time){let at=Date.parse(time);return Number.isNaN(at)?"":new Intl.
 DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"medium"}).format(at)}function lasting(time,now){let past=now-Date.parse(time);return Number.isNaN(past)?"":
-past<6e4?"just started":span(past)}function number(n3,atLeast=!1){return`${new Intl.NumberFormat("en").format(n3)}${atLeast?"+":""}`}function count(n3,one,many=`${one}s`){return`${number(n3)} ${n3===
-1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.
-round(size)} ${["","kB","MB","GB","TB"][step]}`}function sentence(text){return text.replace(/^./,first=>first.toUpperCase()).replace(/[^.!?]$/,"$&.")}function address(host,port){
-return host?.includes(":")?`[${host}]:${port}`:`${host}:${port}`}function proxyName(proxy){return proxy.name||address(proxy.host,proxy.port)}var PROFILE_STATUS={__proto__:null,stopped:{text:"Stopped",tone:"quiet"},starting:{text:"Starting",tone:"wait"},running:{text:"Running",tone:"good"},stopping:{text:"\
+past<6e4?"just started":span(past)}function since(time,now){let at=Date.parse(time);if(Number.isNaN(at))return"";let today=new Date(at).toDateString()===new Date(
+now).toDateString();return new Intl.DateTimeFormat(void 0,today?{timeStyle:"short"}:{dateStyle:"medium"}).format(at)}function number(n3,atLeast=!1){return`${new Intl.
+NumberFormat("en").format(n3)}${atLeast?"+":""}`}function count(n3,one,many=`${one}s`){return`${number(n3)} ${n3===1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3}\
+ B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.round(size)} ${["","kB","MB","GB","TB"][step]}`}function sentence(text){
+return text.replace(/^./,first=>first.toUpperCase()).replace(/[^.!?]$/,"$&.")}function address(host,port){return host?.includes(":")?`[${host}]:${port}`:`${host}\
+:${port}`}function proxyName(proxy){return proxy.name||address(proxy.host,proxy.port)}var PROFILE_STATUS={__proto__:null,stopped:{text:"Stopped",tone:"quiet"},starting:{text:"Starting",tone:"wait"},running:{text:"Running",tone:"good"},stopping:{text:"\
 Stopping",tone:"wait"},failed:{text:"Failed",tone:"bad"}},PROXY_STATUS={__proto__:null,unknown:{text:"Not checked",tone:"quiet"},alive:{text:"Alive",tone:"good"},
 dead:{text:"Dead",tone:"bad"}},SYSTEMS={__proto__:null,win:"Windows",mac:"macOS",linux:"Linux"},PROXY_TYPES={__proto__:null,socks5:"SOCKS5",http:"HTTP",https:"H\
 TTPS (TLS to the proxy)",socks4:"SOCKS4"},STAGES={__proto__:null,resolve:"while looking up the host name",connect:"while connecting to the proxy",tls:"while set\
@@ -270,6 +272,6 @@ this.current.value.params);for(let[name,value]of Object.entries(changes)){params
 href(this.current.value.name,params,this.current.value.path),replace)}open(...path){this.#go(this.beside(...path),!1)}beside(...path){return href(this.current.value.
 name,this.current.value.params,path)}go(address2){this.#go(address2,!1)}#go(address2,replace){address2!==location.hash&&(replace?(history.replaceState(null,"",address2),
 this.#show(address2)):this.leaving(()=>this.#show(address2)))}};function href(name,params,path=[]){let search=params?params.toString():"";return`#/${[name,...path].
-map(encodeURIComponent).join("/")}${search&&`?${search}`}`}function decoded(part){try{return decodeURIComponent(part)}catch{return part}}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,number,count,bytes,sentence,address,
-proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,checkSentence,endWords,problemWords,problemTitle,Country,countryName,
-Menu,Panel,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href};
+map(encodeURIComponent).join("/")}${search&&`?${search}`}`}function decoded(part){try{return decodeURIComponent(part)}catch{return part}}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,count,bytes,sentence,
+address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,checkSentence,endWords,problemWords,problemTitle,Country,
+countryName,Menu,Panel,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href};

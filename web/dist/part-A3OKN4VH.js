@@ -1,4 +1,4 @@
-import{A,F,Icon,Menu,P,Panel,ProblemBox,Store,T,Waiting,d,html,number,sentence,useApp,useStore,w}from"./part-KE6PAGU4.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
+import{A,F,Icon,Menu,P,Panel,ProblemBox,Store,T,Waiting,d,html,number,sentence,useApp,useStore,w}from"./part-B7Y6SKBI.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
 this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
 body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
 Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
@@ -71,9 +71,9 @@ value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.
     ${tags.map(tag=>html`<span class="tag" key=${tag}><bdi>${tag}</bdi>
       <button type="button" aria-label=${`Remove tag ${tag}`} onClick=${()=>drop(tag)}><${Icon} name="close" /></button></span>`)}
     <input type="text" ...${tied} value=${text} onInput=${input} onKeyDown=${typed} onBlur=${()=>take(text)} spellcheck=${!1} />
-  </div>`}} />`}function Tick({form,name,label,hint}){let id=P(),faults=form.faults(name);return A(()=>(form.names.add(name),()=>form.names.delete(name)),[name]),
-html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} aria-describedby=${hint?`${id}-hint`:void 0} onChange=${event=>form.
-set(name,event.currentTarget.checked)} /><span>${label}</span></label>
+  </div>`}} />`}function Tick({form,name,member=name,label,hint}){let id=P(),faults=form.faults(member);return A(()=>(form.names.add(member),()=>form.names.delete(
+member)),[member]),html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} aria-describedby=${hint?`${id}\
+-hint`:void 0} onChange=${event=>form.set(name,event.currentTarget.checked)} /><span>${label}</span></label>
     ${faults.length>0&&html`<p class="fault">${faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
     ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`}function Section({form,title,summary,names,children}){let faulty=names.some(name=>form.
 faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>

@@ -1,6 +1,6 @@
-import{BulkBar,Chips,Choice,Facts,Field,Form,Grid,Selection,TagField,Text,ViewMenu,forget,kept,readKey,recall,useColumns,useForm,useList,useProxy}from"./part-MTH6SD6W.js";
+import{BulkBar,Chips,Choice,Facts,Field,Form,Grid,Selection,TagField,Text,ViewMenu,forget,kept,readKey,recall,useColumns,useForm,useList,useProxy}from"./part-A3OKN4VH.js";
 import{A,Ago,ConfirmDialog,Copy,Dialog,Empty,Icon,Name,Notice,ProblemBox,Status,Store,T,Waiting,bytes,count,d,endWords,href,html,lasting,moment,number,proxyName,
-sentence,useApp,useNow,useStore,w}from"./part-KE6PAGU4.js";var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
+sentence,useApp,useNow,useStore,w}from"./part-B7Y6SKBI.js";var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
 length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
 slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};function useAnswer(path,query,again=()=>!1){let app=useApp(),[state,setState]=d({data:null,problem:null}),reload=()=>app.api.get(path,query).then(data=>setState(
 {data,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{reload();let planned=0,unwatch=app.model.event.watch(event=>{event.type!=="\
