@@ -1,6 +1,6 @@
 import{ToastArea,Toasts}from"./part-GXAD724R.js";import{Api,BulkBar,Chips,Choice,Drawer,Facts,Field,Form,FreeFilter,Grid,GridProblem,Lines,Problem,ProxyCache,
 Refresher,Section,TagField,Text,Tick,ViewMenu,dropKey,exchange,linesOf,looksLikeKey,number as number2,readKey,recall,remember,revoke,saveKey,takeFromAddress,useColumns,
-useForm,useList,useObject,useProxy,useSort,watchKey}from"./part-A3OKN4VH.js";import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,
+useForm,useList,useObject,useProxy,useSort,watchKey}from"./part-ZUY4Y7R3.js";import{A,Ago,AppContext,Burrows,ConfirmDialog,Copy,Country,Dialog,Empty,F,Icon,
 Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,ProblemBox,ProblemDialog,Prose,Q,Router,SYSTEMS,Status,Store,T,Tags,Waiting,address,ago,bytes,
 checkSentence,count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,problemWords,proxyName,sentence,since,span,stageWords,useApp,
 useNow,useStore,w}from"./part-B7Y6SKBI.js";var COMMAND="warren browser install",Browsers=class{list=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.missing()&&this.read();
@@ -1320,7 +1320,7 @@ failed,"failed","failed")} lead=${now.title} close=${close}>
     <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
       <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
   <//>`}function ProxyLabel({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"A deleted proxy":"…"}<//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-AOCSEJY4.js").
-then(({LivePage})=>LivePage),settings:()=>import("./part-F3XF3G5E.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router(
+then(({LivePage})=>LivePage),settings:()=>import("./part-NVDXNKKZ.js").then(({SettingsPage})=>SettingsPage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router(
 "profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comf\
 ortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,
 this.api=new Api(key,()=>leave("This key is no longer valid. It may have been revoked, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(

@@ -35,7 +35,10 @@ export function Drawer({ label, title, below, actions, tabs, tab, problem, ready
   const shown = tabs.find(({ id }) => id === tab) || tabs[0];
   const close = () => app.router.open();
   const [object] = app.router.current.value.path;
-  useEffect(() => box.current?.querySelector('.drawer-body')?.scrollTo(0, 0), [shown.id, object]);
+  useEffect(() => {
+    box.current?.querySelector('.drawer-body')?.scrollTo(0, 0);
+    box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [shown.id, object]);
   const press = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;

@@ -235,10 +235,11 @@ esc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:params
 model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
 clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
 tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],close=()=>app.router.open(),[object]=app.router.current.value.path;
-A(()=>box.current?.querySelector(".drawer-body")?.scrollTo(0,0),[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;
-event.preventDefault();let next=tabs[(tabs.indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector(
-'[role="tab"][aria-selected="true"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.
-defaultPrevented||event.target.closest("[popover]")||(event.stopPropagation(),close(),app.focusPage(object))}}>
+A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView({block:"neares\
+t",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.
+indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector('[role="tab"][aria-selected="tr\
+ue"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.defaultPrevented||event.target.
+closest("[popover]")||(event.stopPropagation(),close(),app.focusPage(object))}}>
     <header class="drawer-head"><div class="drawer-title"><h2>${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
     <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\

@@ -1,4 +1,4 @@
-import{BulkBar,Chips,Choice,Facts,Field,Form,Grid,Selection,TagField,Text,ViewMenu,forget,kept,readKey,recall,useColumns,useForm,useList,useProxy}from"./part-A3OKN4VH.js";
+import{BulkBar,Chips,Choice,Facts,Field,Form,Grid,Selection,TagField,Text,ViewMenu,forget,kept,readKey,recall,useColumns,useForm,useList,useProxy}from"./part-ZUY4Y7R3.js";
 import{A,Ago,ConfirmDialog,Copy,Dialog,Empty,Icon,Name,Notice,ProblemBox,Status,Store,T,Waiting,bytes,count,d,endWords,href,html,lasting,moment,number,proxyName,
 sentence,useApp,useNow,useStore,w}from"./part-B7Y6SKBI.js";var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
 length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
