@@ -52,6 +52,7 @@ type API struct {
 	slow         map[string]bool        // the patterns of slowOperations
 	idempotency  *idempotency
 	workspaces   workspaces
+	compressors  compressors
 	deals        deals
 	jobs         jobs
 	keyContexts  keyContexts

@@ -16,7 +16,8 @@ type route struct {
 	query string
 }
 
-// routeTable lists every operation of the API with its scope. A test fails for operations that are not in it.
+// routeTable lists every operation of the API with its scope. A test fails for operations that are not in it. It reads
+// best as one table.
 func routeTable() map[string]route {
 	const p = "/api/v1"
 	return map[string]route{

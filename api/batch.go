@@ -169,7 +169,8 @@ func (in *batchInput) checkProxies(needed bool, f *faults) {
 		from.Tag = f.plain("body.proxies.tag", from.Tag, 1, 64)
 	}
 	if ids := in.Proxies.Value.IDs; ids != nil && in.IDs != nil && len(ids) != len(in.IDs) {
-		f.add("body.proxies", fmt.Sprintf("Give one proxy for each profile: there are %d proxies for %d profiles.", len(ids), len(in.IDs)), nil)
+		f.add("body.proxies", fmt.Sprintf("Give one proxy for each profile: there are %d proxies for %d profiles.",
+			len(ids), len(in.IDs)), nil)
 	}
 }
 

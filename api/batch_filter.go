@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"warren/problem"
 	"warren/store"
@@ -24,6 +25,7 @@ type batchFilter struct {
 	NeverStarted opt[bool]     `json:"neverStarted,omitempty" nullable:"false"`
 	Trashed      opt[bool]     `json:"trashed,omitempty" nullable:"false" doc:"true with restore, and with no other action."`
 	FailedIn     opt[string]   `json:"failedIn,omitempty" nullable:"false" doc:"The id of a job of this key that has ended: the profiles that failed in it."`
+	Except       opt[[]string] `json:"except,omitempty" nullable:"false" maxItems:"1000" doc:"The ids of profiles that are left out."`
 	Sort         opt[string]   `json:"sort,omitempty" nullable:"false" enum:"createdAt,updatedAt,name,lastStartedAt" doc:"The order in which profiles are handled and get proxies. Default: createdAt."`
 	Order        opt[string]   `json:"order,omitempty" nullable:"false" enum:"asc,desc" doc:"Default: desc, newest first."`
 }
@@ -78,9 +80,11 @@ func (s *API) find(ctx context.Context, by *caller, in *batchFilter) ([]store.Pr
 	case err != nil:
 		return nil, err
 	case found == nil && count > 0:
-		return nil, problem.NotValid(problem.Fault{Location: "body.filter", Message: fmt.Sprintf("matches %d profiles, and one job "+
-			"takes %d at most: narrow it, for example by a tag, a proxy or workspaceId", count, most)})
+		return nil, problem.NotValid(problem.Fault{Location: "body.filter", Message: fmt.Sprintf("%d profiles match, and "+
+			"one job takes at most %d. "+
+			"Narrow the filter, for example by a tag, a proxy or workspaceId.", count, most)})
 	}
+	found = slices.DeleteFunc(found, func(p store.ProfileID) bool { return slices.Contains(in.Except.Value, p.ID) })
 	if failed == nil {
 		return found, nil
 	}

@@ -216,7 +216,8 @@ func (d *deals) deal(ctx context.Context, q *store.Queries, by *caller, c *proxi
 func (c *proxiesInput) dealAll(ctx context.Context, q *store.Queries, by *caller, to []store.ProfileID, taken map[string]int64,
 	f *faults) ([]string, error) {
 	if c.IDs != nil && len(c.IDs) != len(to) {
-		f.add("body.proxies", fmt.Sprintf("Give one proxy for each profile: there are %d proxies for %d profiles.", len(c.IDs), len(to)), nil)
+		f.add("body.proxies", fmt.Sprintf("Give one proxy for each profile: there are %d proxies for %d profiles.", len(c.IDs), len(to)),
+			nil)
 		return nil, nil
 	}
 	places, ids := map[string][]int{}, make([]string, len(to))

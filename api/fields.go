@@ -300,6 +300,11 @@ type list[T any] struct {
 	Next *string `json:"next" doc:"What after takes to go on, also when the last object here is deleted meanwhile; null: nothing follows."`
 }
 
+// lister is every list.
+type lister interface{ isList() }
+
+func (list[T]) isList() {}
+
 func (list[T]) example() any {
 	v, _ := exampleOf(reflect.TypeFor[T]()).(T)
 	return exampleList(v)

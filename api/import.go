@@ -105,7 +105,8 @@ func (in *importRequest) Resolve(ctx huma.Context) []error {
 	in.workspace = in.workspaceOf(r.workspace, callerOf(ctx.Context()), &f)
 	f.require(!r.full(), "body", "The list has more than 10,000 lines, and nothing was imported. Import it in parts.")
 	for _, c := range r.choices {
-		f.require(c.taken, element("query.choice", c.at), "This line is not ambiguous, or has no such reading. Send the list without results first, and look at its readings.")
+		f.require(c.taken, element("query.choice", c.at),
+			"This line is not ambiguous, or has no such reading. Send the list without results first, and look at its readings.")
 	}
 	in.lines = r.lines
 	return f.errors()

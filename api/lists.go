@@ -60,7 +60,8 @@ func (s *API) listProxies(ctx context.Context, in *proxyList) (*listBody[proxyJS
 		if err != nil {
 			return nil, err
 		}
-		return answerList(store.Page[store.Proxy]{Rows: rows, Total: int64(len(rows))}, Paging{Page: 1, Limit: len(in.ID)}, s.shown(callerOf(ctx)))
+		return answerList(store.Page[store.Proxy]{Rows: rows, Total: int64(len(rows))}, Paging{Page: 1, Limit: len(in.ID)},
+			s.shown(callerOf(ctx)))
 	}
 	l := store.ProxyList{ProxyFilter: in.rows(callerOf(ctx)), Sort: in.Sort, Ascending: in.Order == "asc",
 		After: in.After, Limit: in.Limit, Offset: in.offset()}

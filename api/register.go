@@ -45,7 +45,11 @@ func (s *API) humaConfig() huma.Config {
 		if p, ok := v.(*Problem); ok {
 			v = occurrence(ctx.Context(), s.log, p.cause)
 		}
+		_, isList := v.(lister)
 		body, err := newBody(v) // not in the format's Marshal: the header is not sent yet, so Content-Length can be set
+		if err == nil && isList {
+			body = s.compressors.compress(ctx, body)
+		}
 		if err == nil {
 			ctx.SetHeader("Content-Length", strconv.Itoa(len(*body)))
 		}

@@ -68,7 +68,7 @@ func (s *API) routes() {
 	add(s, scopeAdmin, "POST /workspaces", "createWorkspace", "Create a workspace", s.createWorkspace)
 	add(s, scopeAdmin, "PATCH /workspaces/{id}", "updateWorkspace", "Rename a workspace", s.updateWorkspace)
 	add(s, scopeAdmin, "GET /server", "getServer", "Server: get its settings and the findings of its doctor", s.getServer)
-	add(s, scopeRead, "GET /counts", "getCounts", "Counts: how many profiles and proxies there are", s.counts)
+	add(s, scopeRead, "GET /summary", "getSummary", "Summary: counts of profiles and proxies, workspaces and browsers", s.summary)
 	// Streams, sockets and files, which huma does not serve.
 	s.stream(scopeRead, "GET /events", s.streamEvents)
 	s.stream(scopeRun, "GET /profiles/{id}/downloads/{name}", s.getDownload)

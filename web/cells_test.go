@@ -14,10 +14,12 @@ const broken = `(() => {
 	const heads = [...grid.querySelectorAll('.grid-head .cell')].map((it) => it.getBoundingClientRect());
 	for (const row of grid.querySelectorAll('.grid-body .row')) {
 		const at = row.getBoundingClientRect();
-		if (Math.round(at.height) !== Math.round(grid.querySelector('.grid-body .row').getBoundingClientRect().height)) say('another height', row);
+		const usual = grid.querySelector('.grid-body .row').getBoundingClientRect().height;
+		if (Math.round(at.height) !== Math.round(usual)) say('another height', row);
 		[...row.querySelectorAll(':scope > .cell')].forEach((cell, i) => {
 			const box = cell.getBoundingClientRect();
-			if (!cards && (Math.abs(box.left - heads[i].left) > 1 || Math.abs(box.width - heads[i].width) > 1)) say('not below its head', cell);
+			if (!cards && (Math.abs(box.left - heads[i].left) > 1 || Math.abs(box.width - heads[i].width) > 1)) say('not below its head',
+				cell);
 			if (box.top < at.top - 1 || box.bottom > at.bottom + 1 || box.right > at.right + 1) say('outside of its row', cell);
 			if (cell.scrollHeight > cell.clientHeight + 1) say('higher than its cell', cell);
 		});
@@ -48,9 +50,10 @@ const longName = "Ein sehr langer Name mit vielen Wörtern, der in keine Spalte 
 // wideRows answers with objects whose every text is as long as it gets.
 func wideRows(method, path string) (int, any) {
 	run := map[string]any{"runId": "r", "startedAt": "2026-11-22T08:00:00.000Z", "pid": 131072, "headless": true,
-		"browser":   map[string]any{"product": "Chromium", "version": "156.0.8078.79"},
-		"proxy":     map[string]any{"exitIp": "2001:db8:85a3:8d3:1319:8a2e:370:7348", "country": "AR", "latencyMs": 12345},
-		"effective": map[string]any{"os": "linux", "browserVersion": "156", "timezone": "America/Argentina/Buenos_Aires", "locale": []string{"es-AR"}},
+		"browser": map[string]any{"product": "Chromium", "version": "156.0.8078.79"},
+		"proxy":   map[string]any{"exitIp": "2001:db8:85a3:8d3:1319:8a2e:370:7348", "country": "AR", "latencyMs": 12345},
+		"effective": map[string]any{"os": "linux", "browserVersion": "156", "timezone": "America/Argentina/Buenos_Aires",
+			"locale": []string{"es-AR"}},
 		"isolation": map[string]any{"network": "namespace", "files": "namespace", "sandbox": true}}
 	usage := map[string]any{"cpuPercent": 100.5, "memoryBytes": 1262 << 20, "memoryKind": "pss", "processes": 112, "bytesUp": 123456789,
 		"bytesDown": 987654321, "clients": 12, "viewers": 2}
@@ -58,20 +61,24 @@ func wideRows(method, path string) (int, any) {
 	profile := func(i int, status string) map[string]any {
 		p := shop(i)
 		p["name"], p["tags"], p["status"], p["proxyId"], p["trashedAt"] = longName, tags, status, "x0", "2026-11-22T08:00:00.000Z"
-		p["lastRun"] = map[string]any{"reason": "crashed", "endedAt": "2026-11-22T08:00:00.000Z", "startedAt": "2026-11-21T08:00:00.000Z", "signal": "segmentation fault"}
+		p["lastRun"] = map[string]any{"reason": "crashed", "endedAt": "2026-11-22T08:00:00.000Z", "startedAt": "2026-11-21T08:00:00.000Z",
+			"signal": "segmentation fault"}
 		if status == "running" {
 			p["run"] = run
 		}
 		return p
 	}
 	check := func(ok bool) map[string]any {
-		return map[string]any{"ok": ok, "exitIp": "2001:db8:85a3:8d3:1319:8a2e:370:7348", "country": "AR", "countryName": "Argentina", "latencyMs": 12345,
-			"timezone": "America/Argentina/Buenos_Aires", "checkedAt": "2026-11-22T08:00:00.000Z",
+		return map[string]any{"ok": ok, "exitIp": "2001:db8:85a3:8d3:1319:8a2e:370:7348", "country": "AR", "countryName": "Argentina",
+			"latencyMs": 12345,
+			"timezone":  "America/Argentina/Buenos_Aires", "checkedAt": "2026-11-22T08:00:00.000Z",
 			"error": map[string]any{"code": "auth_unsupported", "stage": "auth", "message": longName}}
 	}
 	proxy := func(i int, status string) map[string]any {
-		return map[string]any{"id": fmt.Sprint("x", i), "workspaceId": "default", "name": longName, "type": "socks5", "host": strings.Repeat("long.", 20) + "example",
-			"port": 65535, "username": longName, "tags": tags, "status": status, "profileCount": 123456, "uptime": 1, "lastCheck": check(status == "alive")}
+		return map[string]any{"id": fmt.Sprint("x", i), "workspaceId": "default", "name": longName, "type": "socks5",
+			"host": strings.Repeat("long.", 20) + "example",
+			"port": 65535, "username": longName, "tags": tags, "status": status, "profileCount": 123456, "uptime": 1,
+			"lastCheck": check(status == "alive")}
 	}
 	list := func(data ...any) any { return map[string]any{"data": data, "total": len(data), "hasMore": false} }
 	switch {
@@ -88,11 +95,13 @@ func wideRows(method, path string) (int, any) {
 // gridCells: at no width, in no density and with no name does a cell, a control or the page exceed its place. 640 and 960
 // pixels are also what 1280 and 1920 have at a zoom of 200 %.
 func gridCells(t *testing.T, d *driven) {
-	for _, place := range []string{"profiles", "proxies", "running", "trash", "profiles?search=a&tag=" + longName + "&status=running&os=win"} {
+	for _, place := range []string{"profiles", "proxies", "running", "trash", "profiles?search=a&tag=" + longName +
+		"&status=running&os=win"} {
 		p, _ := bench(t, d, place, 1280, wideRows)
 		p.until("document.querySelector('.grid-body .row:not(.is-coming)')")
 		for _, width := range []int{390, 640, 768, 960, 1024, 1241, 1280, 1366, 1440, 1600, 1920, 2560} {
-			p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false})
+			p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 800, "deviceScaleFactor": 1,
+				"mobile": false})
 			for _, density := range []string{"", "document.querySelectorAll('.grid-body .row').forEach((it) => it.focus())"} {
 				if density != "" {
 					p.eval(density, nil) // the focused row shows all its controls

@@ -58,13 +58,16 @@ func rowsOf(all int, exact bool) func(method, path string) (int, any) {
 		if !exact {
 			total = min(all, 10_000)
 		}
-		return 200, map[string]any{"data": data, "total": total, "totalIsExact": exact, "page": page, "limit": limit, "hasMore": page*limit < all}
+		return 200, map[string]any{"data": data, "total": total, "totalIsExact": exact, "page": page, "limit": limit,
+			"hasMore": page*limit < all}
 	}
 }
 
 func shop(i int) map[string]any {
-	return map[string]any{"id": fmt.Sprint("p", i), "workspaceId": "default", "name": fmt.Sprint("Shop ", i), "os": "linux", "browserVersion": "156",
-		"tags": []string{"shop"}, "status": "stopped", "createdAt": "2026-11-01T08:00:00.000Z", "updatedAt": "2026-11-01T08:00:00.000Z"}
+	return map[string]any{"id": fmt.Sprint("p", i), "workspaceId": "default", "name": fmt.Sprint("Shop ", i), "os": "linux",
+		"browserVersion": "156",
+		"tags":           []string{"shop"}, "status": "stopped", "createdAt": "2026-11-01T08:00:00.000Z",
+		"updatedAt": "2026-11-01T08:00:00.000Z"}
 }
 
 // longGrid: a hundred thousand profiles scroll as one list. Few rows are drawn, and few pages are read, wherever one is.
@@ -131,14 +134,16 @@ func gridColumns(t *testing.T, d *driven) {
 	}
 	p.until("document.querySelector('.row[data-id=p2]')")
 	p.click("Name")
-	p.until("document.querySelector('[aria-sort=ascending]')?.textContent.trim() === 'Name' && location.hash.includes('sort=name&order=asc')")
+	p.until("document.querySelector('[aria-sort=ascending]')?.textContent.trim() === 'Name' && " +
+		"location.hash.includes('sort=name&order=asc')")
 	waitFor(t, "a list by name", func() bool { mu.Lock(); defer mu.Unlock(); return strings.Contains(last, "sort=name&order=asc") })
 	p.click("Name")
 	waitFor(t, "the other way round", func() bool { mu.Lock(); defer mu.Unlock(); return strings.Contains(last, "sort=name&order=desc") })
 	before := heads()
 	p.click("Columns, order and density")
 	p.until("document.querySelector('.column-list')")
-	p.eval("[...document.querySelectorAll('.column-list label')].find((it) => it.textContent.trim() === 'Tags').querySelector('input').click()", nil)
+	p.eval("[...document.querySelectorAll('.column-list label')].find((it) => it.textContent.trim() === "+
+		"'Tags').querySelector('input').click()", nil)
 	p.until("![...document.querySelectorAll('[role=columnheader]')].some((it) => it.textContent.trim() === 'Tags')")
 	p.click("Move Proxy left")
 	p.until("document.querySelectorAll('[role=columnheader]')[2].textContent.trim() === 'Proxy'")
@@ -173,7 +178,8 @@ func gridKeys(t *testing.T, d *driven) {
 	press("PageDown", 34, 0)
 	p.until("Number(document.activeElement.dataset.index) > 8")
 	press("X", 88, 8) // with Shift: what is between
-	p.until("document.querySelectorAll('.row.is-chosen').length > 5 && Number(document.activeElement.dataset.index) === document.querySelectorAll('.row.is-chosen').length")
+	p.until("document.querySelectorAll('.row.is-chosen').length > 5 && Number(document.activeElement.dataset.index) === " +
+		"document.querySelectorAll('.row.is-chosen').length")
 	press("Enter", 13, 0)
 	p.until("document.querySelector('.drawer h2')?.textContent.startsWith('Shop')")
 	press("Escape", 27, 0)
@@ -200,7 +206,8 @@ func refuses(_, path string) (int, any) {
 		return rowsOf(60, true)("GET", path)
 	}
 	return 200, map[string]any{"results": []any{map[string]any{"id": "p0", "status": 200}, map[string]any{"id": "p1", "status": 503,
-		"error": map[string]any{"status": 503, "code": "start_queue_full", "title": "Service Unavailable", "detail": "Many browsers are starting. Try again soon."}}}}
+		"error": map[string]any{"status": 503, "code": "start_queue_full", "title": "Service Unavailable",
+			"detail": "Many browsers are starting. Try again soon."}}}}
 }
 
 // bulk: what was chosen is started, what failed is named with its reason, and tried again alone.
@@ -213,10 +220,12 @@ func bulk(t *testing.T, d *driven) {
 	p.until("document.querySelector('.work-words')?.textContent === '1 done1 failed: show'")
 	p.until("!document.querySelector('.bulk')")
 	p.click("1 failed: show")
-	p.until("document.querySelector('dialog .reason')?.textContent.includes('Too many browsers are starting') && document.querySelector('dialog .names').textContent === 'Shop 1'")
+	p.until("document.querySelector('dialog .reason')?.textContent.includes('Too many browsers are starting') && " +
+		"document.querySelector('dialog .names').textContent === 'Shop 1'")
 	p.click("Try these again")
 	waitFor(t, "the second request", func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.sent) == 2 })
-	wantSent(t, h.sent, `POST /api/v1/profiles/batch {"action":"start","ids":["p0","p1"]}`, `POST /api/v1/profiles/batch {"action":"start","ids":["p1"]}`)
+	wantSent(t, h.sent, `POST /api/v1/profiles/batch {"action":"start","ids":["p0","p1"]}`,
+		`POST /api/v1/profiles/batch {"action":"start","ids":["p1"]}`)
 	p.wantQuiet()
 }
 
@@ -250,16 +259,19 @@ func bulkJob(t *testing.T, d *driven) {
 	p.click("Apply")
 	p.until("document.querySelector('.work-words')?.textContent === '0 of 1,005'")
 	event := func(kind string, done int) {
-		h.events <- fmt.Sprintf("id: %d\nevent: %s\ndata: {\"type\":%q,\"data\":{\"id\":\"j1\",\"done\":%d,\"failed\":0}}\n\n", done+1, kind, kind, done)
+		h.events <- fmt.Sprintf("id: %d\nevent: %s\ndata: {\"type\":%q,\"data\":{\"id\":\"j1\",\"done\":%d,\"failed\":0}}\n\n", done+1,
+			kind, kind, done)
 	}
 	event("job.progress", 400)
-	p.until("document.querySelector('.work-words').textContent === '400 of 1,005' && document.querySelector('.work progress').value === 400")
+	p.until("document.querySelector('.work-words').textContent === '400 of 1,005' && document.querySelector('.work progress').value " +
+		"=== 400")
 	mu.Lock()
 	status, done = "done", 1005
 	mu.Unlock()
 	event("job.ended", 1005)
 	p.until("document.querySelector('.work-words').textContent === '1,005 done'")
-	wantSent(t, h.sent, `POST /api/v1/profiles/batch {"action":"tag","tags":["vip"],"filter":{"search":"shop","tag":["a","b"],"except":["p1"]}}`)
+	wantSent(t, h.sent,
+		`POST /api/v1/profiles/batch {"action":"tag","tags":["vip"],"filter":{"search":"shop","tag":["a","b"],"except":["p1"]}}`)
 	p.wantQuiet()
 }
 
@@ -277,11 +289,13 @@ func serverGone(t *testing.T, d *driven) {
 	p.eval("document.querySelector('dialog input[name=name]').focus()", nil)
 	p.do("Input.insertText", map[string]any{"text": "Typed"})
 	p.do("Network.enable", nil)
-	p.do("Network.emulateNetworkConditions", map[string]any{"offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+	p.do("Network.emulateNetworkConditions", map[string]any{"offline": true, "latency": 0, "downloadThroughput": -1,
+		"uploadThroughput": -1})
 	server.CloseClientConnections()
 	p.until("document.querySelector('.gone p')?.textContent.includes('Warren does not answer.')")
 	p.until("[...document.querySelectorAll('.grid [aria-label^=Start]')].every((it) => it.disabled)")
-	p.do("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+	p.do("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": 0, "downloadThroughput": -1,
+		"uploadThroughput": -1})
 	p.until("!document.querySelector('.gone p') && document.querySelector('dialog input[name=name]').value === 'Typed'")
 	p.until("[...document.querySelectorAll('.grid [aria-label^=Start]')].some((it) => !it.disabled)")
 }

@@ -45,7 +45,7 @@ func (a *runningAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	if r.URL.Path == "/api/v1/counts" {
+	if r.URL.Path == "/api/v1/summary" {
 		json.NewEncoder(w).Encode(noCounts()) //nolint:errcheck // the client may be gone
 		return
 	}
@@ -144,7 +144,8 @@ func listPictures(t *testing.T, d *driven) {
 	p.eval("location.hash = '#/running'", nil)
 	p.until("document.querySelector('[data-id=p3] .cell-resources')?.innerText.includes('262 MB · CPU 3.1 %')")
 	var words []string
-	p.eval("['p3', 'p0'].map((id) => ['resources', 'traffic', 'clients'].map((cell) => document.querySelector(`[data-id=${id}] .cell-${cell}`).innerText).join(' '))", &words)
+	p.eval("['p3', 'p0'].map((id) => ['resources', 'traffic', 'clients'].map((cell) => "+
+		"document.querySelector(`[data-id=${id}] .cell-${cell}`).innerText).join(' '))", &words)
 	const uses = "262 MB · CPU 3.1 % ↓ 0 B ↑ 1.5 kB 1 client 2 viewers"
 	if got := strings.Join(strings.Fields(words[0]), " "); got != uses || strings.Join(strings.Fields(words[1]), " ") != "– – –" {
 		t.Errorf("what runs use: %q", words)

@@ -83,7 +83,7 @@ func (f *fakeAPI) answer(r *http.Request) any {
 		return map[string]any{"version": payloads[0]}
 	case "/openapi.json":
 		return f.description()
-	case "/api/v1/counts":
+	case "/api/v1/summary":
 		return noCounts()
 	case "/api/v1/proxies":
 		return map[string]any{"data": proxies, "total": len(proxies)}
@@ -93,9 +93,10 @@ func (f *fakeAPI) answer(r *http.Request) any {
 	return map[string]any{"data": profiles, "total": len(profiles)}
 }
 
-// noCounts is an answer of GET /counts.
+// noCounts is an answer of GET /summary.
 func noCounts() any {
-	return map[string]any{"profiles": map[string]any{"total": 0, "running": 0, "failed": 0, "trashed": 0}, "proxies": map[string]any{"total": 0, "dead": 0}}
+	return map[string]any{"profiles": map[string]any{"total": 0, "running": 0, "failed": 0, "trashed": 0},
+		"proxies": map[string]any{"total": 0, "dead": 0}, "workspaces": []string{}, "browsers": 1, "version": payloads[0]}
 }
 
 // description is a document that uses each part of OpenAPI that /docs draws.

@@ -196,7 +196,7 @@ func oneOfEach(method, path string) (int, any) {
 		"username": "u", "hasPassword": true, "tags": []string{}, "notes": "", "status": "unknown", "profileCount": 12, "lastCheck": nil}
 	list := func(total int, data ...any) any { return map[string]any{"data": data, "total": total} }
 	switch {
-	case strings.HasPrefix(path, "/api/v1/counts"):
+	case strings.HasPrefix(path, "/api/v1/summary"):
 		return 200, noCounts()
 	case method == "DELETE":
 		return 409, map[string]any{"status": 409, "code": "proxy_in_use", "title": "Conflict",

@@ -1,15 +1,11 @@
 // Actions on profiles and proxies that several pages offer, with their messages.
 import { html } from './html.js';
 import { NO_BROWSER } from './browsers.js';
-import { CheckDialog } from './checkresult.js';
 import { Name } from './components.js';
-import { ConnectDialog } from './connect.js';
 import { ConfirmDialog } from './dialog.js';
 import { count, proxyName } from './format.js';
+import { CheckDialog, ConnectDialog, more, ProfileDialog, ProxyDialog } from './lazy.js';
 import { viewOf } from './preview.js';
-import { ProfileDialog } from './profileform.js';
-import { copyOf } from './profiles/form/values.js';
-import { ProxyDialog } from './proxychoice.js';
 import { href } from './route.js';
 import { checkSentence, faultWords } from './words.js';
 
@@ -67,6 +63,7 @@ export function beginMany(app, profiles) {
 export function duplicate(app, { id, name }) {
   return app.during(id, async () => {
     try {
+      const { copyOf } = await more();
       const profile = await app.api.get(`/profiles/${encodeURIComponent(id)}`);
       if (profile.proxyMissing) return app.open(ProfileDialog, { like: { ...copyOf(profile), proxyMissing: true } });
       const made = await app.api.post('/profiles', copyOf(profile));

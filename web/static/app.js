@@ -7,17 +7,16 @@ import { start } from './actions.js';
 import { AppContext, useApp } from './app-context.js';
 import { Browsers } from './browsers.js';
 import { Checked } from './checkall.js';
-import { ProblemBox, Waiting } from './components.js';
+import { ProblemBox } from './components.js';
 import { ConfirmDialog, ProblemDialog } from './dialog.js';
 import { Icon } from './icons.js';
 import { Keys } from './keys.js';
+import { LivePage, Palette, ProfileDialog, SettingsPage } from './lazy.js';
 import { Entering, Login } from './login.js';
 import { recall, remember } from './memory.js';
 import { Model } from './model.js';
-import { Palette } from './palette.js';
 import { Previews } from './preview.js';
 import { ProfilesPage } from './profiles/page.js';
-import { ProfileDialog } from './profileform.js';
 import { add as addProxy, ProxiesPage } from './proxies/page.js';
 import { ProxyCache } from './proxycache.js';
 import { Router } from './route.js';
@@ -33,13 +32,8 @@ import { WorkArea, Works } from './works.js';
 
 const TICK_MS = 10_000;
 
-const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
-// LATER are pages whose modules are read when they are first opened. FULL are those without the frame.
-const LATER = {
-  __proto__: null,
-  live: () => import('./live/page.js').then(({ LivePage }) => LivePage),
-  settings: () => import('./settings/page.js').then(({ SettingsPage }) => SettingsPage),
-};
+const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage, settings: SettingsPage, live: LivePage };
+// FULL are the pages without the frame.
 const FULL = ['live'];
 
 // App is the state of a logged-in page.
@@ -73,6 +67,7 @@ class App {
     const unwatch = [
       this.model.connection.watch((state) => this.offline.set(state === 'lost')),
       this.model.event.watch((event) => this.proxies.onEvent(event)),
+      this.model.counts.watch((summary) => this.browsers.count.set(summary.browsers)),
       this.keys.begin(),
       this.previews.begin(),
       this.browsers.begin(this.model.event),
@@ -244,7 +239,7 @@ function Frame({ secret, leave }) {
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
   useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
-  const Page = LATER[route.name] ? Later : PAGES[route.name] || ProfilesPage;
+  const Page = PAGES[route.name] || ProfilesPage;
   const page = html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{ route }} />`;
   return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); app.focusPage(); }}>Skip to content</a>
@@ -271,17 +266,6 @@ function ServerGone() {
   const app = useApp();
   const offline = useStore(app.offline);
   return html`<div class="gone" role="alert">${offline && html`<p><${Icon} name="warning" /><strong>Warren does not answer.</strong> <span>What you see may be out of date. What you typed is kept. Trying again…</span></p>`}</div>`;
-}
-
-// Later shows a page whose module is read first.
-function Later({ route }) {
-  const [loaded, setLoaded] = useState(null);
-  const [failed, setFailed] = useState(false);
-  useEffect(() => {
-    LATER[route.name]().then((Page) => setLoaded({ Page }), () => setFailed(true));
-  }, []);
-  if (failed) return html`<h1 tabindex="-1">This page could not be loaded</h1><p>Is the server running? <button type="button" class="button small" onClick=${() => location.reload()}>Try again</button></p>`;
-  return loaded ? html`<${loaded.Page} params=${route.params} path=${route.path} />` : html`<${Waiting} />`;
 }
 
 // ErrorBoundary keeps an error of one page from breaking the others.

@@ -7,9 +7,9 @@ import { Store, useStore } from './store.js';
 
 const COMMAND = 'warren browser install';
 
-// Browsers reads the list when the page begins, when an event names browsers, and while there is none whenever the window gets the focus.
+// Browsers knows how many there are: as the summary says, and read again when an event names browsers or, while there is none, when the window gets the focus.
 export class Browsers {
-  list = new Store(null); // null: not known
+  count = new Store(null); // null: not known
   #api;
 
   constructor(api) {
@@ -21,7 +21,6 @@ export class Browsers {
     addEventListener('focus', look);
     document.addEventListener('visibilitychange', look);
     const unwatch = events.watch(({ type }) => (type === 'everything' || /^browsers?\./.test(type)) && this.read());
-    this.read();
     return () => {
       removeEventListener('focus', look);
       document.removeEventListener('visibilitychange', look);
@@ -32,11 +31,11 @@ export class Browsers {
   // read keeps what was known when the list cannot be read.
   async read() {
     const answer = await this.#api.get('/browsers').catch(() => null);
-    if (answer) this.list.set(answer.data);
+    if (answer) this.count.set(answer.data.length);
   }
 
   missing() {
-    return this.list.value?.length === 0;
+    return this.count.value === 0;
   }
 }
 
@@ -46,16 +45,16 @@ export const NO_BROWSER = 'No browser is installed on the server. Run "warren br
 // useNoStart returns why no profile can be started now, or ''.
 export function useNoStart() {
   const { browsers, offline } = useApp();
-  const list = useStore(browsers.list);
+  const count = useStore(browsers.count);
   const gone = useStore(offline);
-  return gone ? 'Warren does not answer.' : list?.length === 0 ? NO_BROWSER : '';
+  return gone ? 'Warren does not answer.' : count === 0 ? NO_BROWSER : '';
 }
 
 // NoBrowser is the notice, while there is no browser.
 export function NoBrowser() {
   const { browsers } = useApp();
-  const list = useStore(browsers.list);
-  return html`<div role="status" class="no-browser">${list?.length === 0 && html`<div class="notice"><${Icon} name="warning" /><div class="no-browser-words">
+  const count = useStore(browsers.count);
+  return html`<div role="status" class="no-browser">${count === 0 && html`<div class="notice"><${Icon} name="warning" /><div class="no-browser-words">
     <p><strong>No browser is installed on the server.</strong> Profiles cannot start. Run this command there, or install Chrome or Chromium yourself.</p>
     <p class="no-browser-do"><code>${COMMAND}</code><${Copy} text=${COMMAND} label="Copy the command" /><button type="button" class="button small" onClick=${() => browsers.read()}><${Icon} name="reload" />Check again</button></p></div></div>`}</div>`;
 }

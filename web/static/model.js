@@ -10,7 +10,7 @@ const RECENT = 300; // events in memory
 export class Model {
   workspaces = new Store([]); // ids, sorted
   workspace = new Store(remembered()); // the chosen one; "": all
-  counts = new Store(null); // {profiles, proxies} as GET /counts answers them
+  counts = new Store(null); // what GET /summary answers
   connection = new Store('connecting');
   event = new Store(null); // the last one
   recent = new Store([]); // the last events, newest first
@@ -24,7 +24,6 @@ export class Model {
 
   // begin reads the state and then follows the events.
   begin() {
-    this.readWorkspaces();
     this.#counts.markAll();
     follow(this.#api, {
       signal: this.#ending.signal,
@@ -44,22 +43,13 @@ export class Model {
   // readAll reads everything again, also the lists that watch the events.
   readAll() {
     this.#counts.markAll();
-    this.readWorkspaces();
     this.event.set({ type: 'everything' });
   }
 
   async readCounts() {
-    this.counts.set(await this.#api.get('/counts', { workspaceId: this.workspace.value }));
-  }
-
-  // readWorkspaces lists the workspaces. If the key may not, the objects' own workspaces remain.
-  async readWorkspaces() {
-    try {
-      const { data } = await this.#api.get('/workspaces', { limit: 200 });
-      this.#addWorkspaces(data.map((workspace) => workspace.id));
-    } catch {
-      // The workspaces named by objects remain.
-    }
+    const summary = await this.#api.get('/summary', { workspaceId: this.workspace.value });
+    this.#addWorkspaces(summary.workspaces);
+    this.counts.set(summary);
   }
 
   sawWorkspaces(objects) {
@@ -84,7 +74,7 @@ export class Model {
 
   #onEvent(event) {
     if (event.type === 'events.lost') return this.readAll(); // the server has dropped the events since
-    if (/^(profile|proxy|run)\./.test(event.type)) this.#counts.markAll();
+    if (/^(profile|proxy|run|workspace)\./.test(event.type)) this.#counts.markAll();
     if (event.workspaceId) this.#addWorkspaces([event.workspaceId]);
     if (event.id) this.recent.set([event, ...this.recent.value.slice(0, RECENT - 1)]);
     return this.event.set(event);

@@ -9,7 +9,8 @@ import { recall, remember } from './memory.js';
 import { FILTERS, isFiltered, VIEWS } from './profiles/filters.js';
 import { href } from './route.js';
 import { useStore } from './store.js';
-import { SaveView, sameView } from './views.js';
+import { SaveView } from './lazy.js';
+import { sameView } from './views.js';
 
 const PLACES = [
   { name: 'profiles', label: 'Profiles', count: ({ profiles }) => profiles.total },
@@ -55,7 +56,7 @@ function Views({ route, counts }) {
   const own = useStore(app.views);
   const present = route.name === 'profiles' ? route.params : null;
   const unsaved = present && isFiltered(present) && ![...VIEWS, ...own].some((view) => sameView(view.params, present));
-  const shown = VIEWS.filter(({ name }) => name !== 'running').map((view) => ({ ...view, count: counts?.profiles[view.name] }));
+  const shown = VIEWS.filter(({ name }) => name !== 'running').map((view) => ({ ...view, count: counts?.profiles[view.counted] }));
   return html`<nav class="places views" aria-label="Views"><p class="side-title">Views</p>
     ${shown.map((view) => html`<${View} key=${view.name} view=${view} present=${present} tone=${['failed', 'dead'].includes(view.name) && view.count > 0 ? 'is-bad' : ''} />`)}
     ${own.map((view) => html`<${View} key=${`own ${view.label}`} view=${view} present=${present} drop=${() => app.dropView(view)} />`)}
@@ -111,12 +112,6 @@ function Connection() {
 }
 
 function Version() {
-  const [version, setVersion] = useState('');
-  useEffect(() => {
-    fetch('version')
-      .then((response) => response.json())
-      .then((answer) => setVersion(String(answer.version || '')))
-      .catch(() => {}); // only decoration
-  }, []);
+  const version = useStore(useApp().model.counts)?.version;
   return version && html`<p class="version">warren ${version}</p>`;
 }

@@ -47,9 +47,9 @@ function ProxyFilter({ choose, label }) {
 // VIEWS are the views that everybody has: name, label and parameters of the list.
 export const VIEWS = [
   { name: 'running', label: 'Running', params: { status: 'running' } },
-  { name: 'failed', label: 'Failed', params: { status: 'failed' } },
-  { name: 'dead', label: 'Dead proxy', params: { proxyStatus: 'dead' } },
-  { name: 'never', label: 'Never started', params: { neverStarted: 'true' } },
+  { name: 'failed', counted: 'failed', label: 'Failed', params: { status: 'failed' } },
+  { name: 'dead', counted: 'deadProxy', label: 'Dead proxy', params: { proxyStatus: 'dead' } },
+  { name: 'never', counted: 'neverStarted', label: 'Never started', params: { neverStarted: 'true' } },
 ];
 
 // queryOf returns the list's query for the route's parameters.

@@ -5,20 +5,17 @@ import { askToDelete, connect, duplicate, start, stop } from '../actions.js';
 import { useApp } from '../app-context.js';
 import { NoBrowser, useNoStart } from '../browsers.js';
 import { Empty } from '../components.js';
-import { FirstRun } from '../first/first.js';
 import { number } from '../format.js';
 import { Grid, GridProblem } from '../grid/grid.js';
 import { Chips, ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
+import { FirstRun, ProfileDialog, ProfileDrawer, ProxyDialog } from '../lazy.js';
 import { Menu } from '../menu.js';
 import { viewOf } from '../preview.js';
-import { ProfileDialog } from '../profileform.js';
-import { ProxyDialog } from '../proxychoice.js';
 import { SearchBox } from '../searchbox.js';
 import { useStore } from '../store.js';
 import { ProfileBulk } from './bulk.js';
-import { ProfileDrawer } from './drawer/drawer.js';
 import { profileColumns } from './columns.js';
 import { FILTERS, isFiltered, profileFilters, queryOf } from './filters.js';
 
@@ -26,7 +23,7 @@ import { FILTERS, isFiltered, profileFilters, queryOf } from './filters.js';
 export function onProfileEvent({ type, data }, rows) {
   const [kind, what] = type.split('.');
   if (kind !== 'profile' && kind !== 'run') return;
-  const came = kind === 'profile' && ['created', 'batch_created', 'deleted', 'restored'].includes(what);
+  const came = kind === 'profile' && ['created', 'batch_created', 'batch_changed', 'deleted', 'restored'].includes(what);
   rows.changed(data?.profileId || data?.id, came);
 }
 

@@ -1,10 +1,10 @@
 // What can be done with many proxies at once.
 import { html } from '../html.js';
 import { useApp } from '../app-context.js';
-import { ConfirmDialog, Dialog } from '../dialog.js';
+import { ConfirmDialog } from '../dialog.js';
 import { count, proxyName } from '../format.js';
-import { Choice, Form, TagField, useForm } from '../forms.js';
 import { BulkBar } from '../grid/bulkbar.js';
+import { TagDialog } from '../lazy.js';
 
 const AT_ONCE = 4;
 const PAGE = 200;
@@ -50,16 +50,4 @@ export function ProxyBulk({ selection, rows, total }) {
     { label: 'Tag…', icon: 'tag', run: () => app.open(TagDialog, { size: size(), tag }) },
     { label: 'Delete', icon: 'trash', danger: true, run: remove },
   ]} />`;
-}
-
-function TagDialog({ size, tag, close }) {
-  const form = useForm({ tags: [], action: 'tag' });
-  const send = async ({ tags, action }) => {
-    tag(action, tags);
-    close();
-  };
-  return html`<${Dialog} title="Change tags" lead=${count(size, 'proxy', 'proxies')} close=${close}><${Form} form=${form} work=${send} foot=${html`
-    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
-    <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[['tag', 'Add these tags'], ['untag', 'Remove these tags']]} />
-      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`;
 }

@@ -4,7 +4,6 @@ import { html } from '../html.js';
 import { askToDeleteProxy, check } from '../actions.js';
 import { useApp } from '../app-context.js';
 import { CheckAll } from '../checkall.js';
-import { CheckDialog } from '../checkresult.js';
 import { Ago, Empty, Name, Status, Tags } from '../components.js';
 import { Country, countryName } from '../flag.js';
 import { address, count, number, proxyName, span } from '../format.js';
@@ -12,14 +11,12 @@ import { Grid, GridProblem } from '../grid/grid.js';
 import { Chips, FreeFilter, ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
+import { AddProxies, CheckDialog, ProxyDrawer, ProxyForm } from '../lazy.js';
 import { Menu } from '../menu.js';
-import { ProxyForm } from '../proxyform.js';
 import { href } from '../route.js';
 import { SearchBox } from '../searchbox.js';
 import { useStore } from '../store.js';
 import { faultWords, PROXY_STATUS, PROXY_TYPES } from '../words.js';
-import { ProxyDrawer } from './drawer/drawer.js';
-import { AddProxies } from './box/dialog.js';
 import { ProxyBulk } from './bulk.js';
 
 const NOTHING = html`<span class="muted">–</span>`;
@@ -28,7 +25,7 @@ export const PROXY_FILTERS = ['search', 'status', 'tag', 'type', 'country'];
 // onProxyEvent keeps a list of proxies current. Events of profiles name no proxy, but change how many use one.
 export function onProxyEvent({ type, data }, rows) {
   if (type.startsWith('proxy.')) rows.changed(data?.id, ['proxy.created', 'proxy.deleted'].includes(type) || !data?.id);
-  else if (['profile.created', 'profile.batch_created', 'profile.deleted', 'profile.restored'].includes(type) || (type === 'profile.updated' && data?.changed?.includes('proxyId'))) rows.changed(null, true);
+  else if (['profile.created', 'profile.batch_created', 'profile.batch_changed', 'profile.deleted', 'profile.restored'].includes(type) || (type === 'profile.updated' && data?.changed?.includes('proxyId'))) rows.changed(null, true);
 }
 
 function isRefined(query) {

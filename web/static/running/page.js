@@ -11,10 +11,10 @@ import { Grid, GridProblem } from '../grid/grid.js';
 import { ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
+import { ProfileDrawer, Tile } from '../lazy.js';
 import { recall, remember } from '../memory.js';
 import { Preview, viewOf } from '../preview.js';
 import { ProfileBulk } from '../profiles/bulk.js';
-import { ProfileDrawer } from '../profiles/drawer/drawer.js';
 import { onProfileEvent, RowActions } from '../profiles/page.js';
 import { href } from '../route.js';
 import { SearchBox } from '../searchbox.js';
@@ -149,9 +149,9 @@ export function RunningPage({ params, path }) {
 // Wall shows a live picture of each run.
 function Wall({ rows, view }) {
   useEffect(() => rows.want(0, view.total ?? 0), [view.version]);
-  return html`<ul class="wall" aria-label="Running browsers">${rows.loaded().map((profile) => html`<li key=${profile.id} class="tile" data-id=${profile.id}>
-    <${Preview} profile=${profile} large />
-    <div class="tile-foot"><span class="tile-name"><${Country} code=${profile.run?.proxy?.country} bare /><${Name}>${profile.name}<//></span>
+  return html`<ul class="wall" aria-label="Running browsers">${rows.loaded().map((profile) => html`<li key=${profile.id} class="wall-item" data-id=${profile.id}>
+    <${Tile} profile=${profile} />
+    <div class="wall-foot"><span class="wall-name"><${Country} code=${profile.run?.proxy?.country} bare /><${Name}>${profile.name}<//></span>
       <a class="icon-button" href=${viewOf(profile.id)} aria-label=${`View ${profile.name}`} title="View"><${Icon} name="eye" /></a></div></li>`)}</ul>`;
 }
 

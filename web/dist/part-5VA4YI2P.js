@@ -1,0 +1,1575 @@
+import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
+ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
+d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
+start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-PJNOJF5H.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
+    lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
+    <div class="dialog-content"><${CheckResult} result=${result} /></div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
+  <//>`}function CheckResult({result}){let fault=result.ok?null:faultWords(result.error)||{happened:"The check failed.",advice:""};return html`<div class="check-result">
+    <p class="check-head"><${Status} of=${PROXY_STATUS[result.ok?"alive":"dead"]} />
+      ${result.ok&&html`<span class="check-ip"><${Country} code=${result.country} name=${result.countryName} /> ${result.exitIp}</span>`}</p>
+    ${fault&&html`<p><strong>${fault.happened}</strong> ${fault.advice}</p>
+      <p class="hint">Failed ${stageWords(result.error?.stage)||"during the check"}${result.error?.message?`: ${result.error.message}`:"."}</p>`}
+    ${result.exitChanged&&html`<${Notice}>The exit IP changed since the last check.<//>`}
+    ${result.ok&&html`<${Details} result=${result} />`}
+    <${Timings} timings=${result.timings} />
+  </div>`}function Details({result}){let facts=[["Country",result.countryName||result.country],["Timezone",result.timezone],["Latency",result.latencyMs!=null&&span(
+result.latencyMs)],["DNS",result.remoteDns==null?"":result.remoteDns?"By the proxy":"On this computer"],["Plain HTTP sites",result.plainHttp==null?"":result.plainHttp?
+"Reachable":"Not reachable"],["IP version",result.ipVersion&&`IPv${result.ipVersion}`],["Location source",{__proto__:null,answer:"Check service",geoip:"GeoIP fi\
+le"}[result.geoSource]]];return html`<dl class="facts-list">
+    ${facts.filter(([,value])=>value).map(([name,value])=>html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`}function Timings({timings}){let steps=TIMINGS.map(([member,name])=>({name,ms:timings?.[member]})).filter(step=>step.ms>0);if(!steps.length)return null;
+let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timings"><caption class="visually-hidden">Time of each step</caption>
+    <tbody>${steps.map(({name,ms})=>html`<tr key=${name}>
+      <th scope="row">${name}</th>
+      <td><span class="bar" style=${{width:`${Math.max(2,Math.round(ms/longest*100))}%`}}></span></td>
+      <td class="number">${span(ms)}</td>
+    </tr>`)}</tbody>
+  </table>`}var RECIPES=[{name:"Playwright",lines:run=>["import { chromium } from 'playwright-core';","",`const browser = await chromium.connectOverCDP(${JSON.stringify(run.
+wsEndpoint)});`,"const [context] = browser.contexts();","const page = context.pages()[0] ?? await context.newPage();"]},{name:"Python",lines:run=>["from playwri\
+ght.sync_api import sync_playwright","","with sync_playwright() as p:",`    browser = p.chromium.connect_over_cdp(${JSON.stringify(run.wsEndpoint)})`,"    conte\
+xt = browser.contexts[0]","    page = context.pages[0] if context.pages else context.new_page()"]},{name:"Puppeteer",lines:run=>["import puppeteer from 'puppete\
+er-core';","","const browser = await puppeteer.connect({",`  browserWSEndpoint: ${JSON.stringify(run.wsEndpoint)},`,"  defaultViewport: null,","});","const [pag\
+e] = await browser.pages();"]},{name:"Selenium",port:!0,lines:run=>["import { Builder } from 'selenium-webdriver';","import { Options } from 'selenium-webdriver\
+/chrome.js';","",`const options = new Options().debuggerAddress(${JSON.stringify(run.debuggerAddress)});`,"const driver = await new Builder().forBrowser('chrome\
+').setChromeOptions(options).build();"]},{name:"curl",lines:run=>[`curl -s ${shellQuoted(`${run.cdpUrl.replace(/\/$/,"")}/json/version`)}`,`curl -s ${shellQuoted(
+`${run.cdpUrl.replace(/\/$/,"")}/json/list`)}`]}];function shellQuoted(text2){return`'${text2.replaceAll("'","'\\''")}'`}function ConnectDialog({profile,run,close}){
+return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} about=${profile.id} close=${close}>
+    <div class="dialog-content">
+      <${Warnings} warnings=${run.warnings||[]} />
+      <${Address} label="CDP over WebSocket" text=${run.wsEndpoint} />
+      <${Address} label="CDP over HTTP" text=${run.cdpUrl} />
+      <${Address} label="Live view" text=${run.liveUrl} />
+      ${run.debuggerAddress&&html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}
+      ${run.wsEndpoint&&html`<${Recipes} run=${run} />`}
+      <p class="hint">Anyone with these URLs can control this browser. They expire when it stops.</p>
+    </div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
+  <//>`}function Warnings({warnings}){return warnings.length?html`<${Notice}>${warnings.length===1?html`<${Prose} text=${sentence(warnings[0].message)} />`:html`<ul>${warnings.
+map(({code,message})=>html`<li key=${code}><${Prose} text=${sentence(message)} /></li>`)}</ul>`}<//>`:null}function Facts({run}){let{browser,proxy}=run;return html`<span class="facts">
+    ${browser&&html`<span>${browser.product} ${browser.version}${run.headless?", headless":""}</span>`}
+    ${proxy?html`<span><${Country} code=${proxy.country} /> ${proxy.exitIp||"Exit IP not known yet"}${proxy.latencyMs!=null?` · ${span(proxy.latencyMs)}`:""}</span>`:
+html`<span>No proxy (direct connection)</span>`}
+    ${run.pid&&html`<span>Process ${run.pid}</span>`}
+  </span>`}function Address({label,text:text2}){return text2?html`<div class="copy-line">
+    <span class="copy-label">${label}</span>
+    <code tabindex="0">${text2}</code>
+    <${Copy} text=${text2} label=${`Copy ${label}`} />
+  </div>`:null}function Recipes({run,noPort}){let[chosen2,choose]=d(0),recipes=RECIPES.filter(({port:port2})=>noPort||!port2||run.debuggerAddress),{name:shown,port,
+lines}=recipes[chosen2],text2=lines(run).join(`
+`);return html`<fieldset class="recipes">
+    <legend class="visually-hidden">Connect with</legend>
+    <div class="segments">
+      ${recipes.map(({name},i)=>html`<label key=${name} class="segment">
+        <input type="radio" name="recipe" checked=${i===chosen2} onChange=${()=>choose(i)} /><span>${name}</span>
+      </label>`)}
+    </div>
+    ${port&&!run.debuggerAddress?noPort:html`<div class="code">
+      <pre tabindex="0" aria-label=${shown}>${text2}</pre>
+      <${Copy} text=${text2} label="Copy these lines" />
+    </div>`}
+  </fieldset>`}function useForm(initial){let[values,setValues]=d(initial),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),root=T(null),names2=T(new Set);A(()=>{if(!problem)return;
+(root.current?.querySelector('[aria-invalid="true"]')||root.current?.querySelector('[role="alert"]'))?.focus()},[problem]);let faults=name=>(problem?.errors||[]).
+filter(error=>name&&Problem.field(error)===name);return{values,problem,busy,root,names:names2.current,set:(name,value)=>setValues(before=>({...before,[name]:value})),
+setAll:all=>setValues(all),setProblem,faults,shown:()=>[...names2.current].flatMap(faults),async send(work){if(!busy){setBusy(!0),setProblem(null);try{await work(
+values)}catch(error){setProblem(error)}setBusy(!1)}}}}function Form({form,work,children,foot,explain,plain,saved}){let app=useApp(),first=T(JSON.stringify(form.
+values)),changed=!form.busy&&JSON.stringify(form.values)!==(saved??first.current);A(()=>form.root.current.querySelector("[autofocus]")?.focus(),[]),A(()=>app.holdForm(
+form.root,changed),[changed]),A(()=>()=>app.holdForm(form.root,!1),[]);let submit=event=>{event.preventDefault(),form.send(work)};return html`<form class="form" ref=${form.
+root} onSubmit=${submit} novalidate autocomplete="off">
+    <div class=${plain?"form-content":"dialog-content"}>
+      ${children}
+      <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem&&explain?.(form.problem)}<//>
+    </div>
+    ${foot&&html`<footer class=${plain?"form-foot":"dialog-foot"}>${foot}</footer>`}
+  </form>`}function Field({form,name,member=name,say,label,hint,optional,control,wide}){let id=P();A(()=>(form.names.add(member),()=>form.names.delete(member)),
+[member]);let faults=form.faults(member),described=[hint&&`${id}-hint`,faults.length&&`${id}-fault`].filter(Boolean).join(" "),tied={id,name,"aria-describedby":described||
+void 0,"aria-invalid":faults.length?"true":void 0};return html`<div class=${wide?"field wide":"field"}>
+    <label for=${id}>${label}${optional&&html`<span class="optional"> optional</span>`}</label>
+    ${control(tied)}
+    ${faults.length>0&&html`<p class="fault" id=${`${id}-fault`}>${say||faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
+    ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+  </div>`}function Text({form,name,member,say,label,hint,optional,wide,...rest}){return html`<${Field} ...${{form,name,member,say,label,hint,optional,wide,control:tied=>html`<input type="text" ...${tied} ...${rest} value=${form.
+values[name]}
+    onInput=${event=>form.set(name,event.currentTarget.value)} spellcheck=${!1} />`}} />`}function Lines({form,name,label,hint,optional,rows=3,...rest}){return html`<${Field} wide ...${{
+form,name,label,hint,optional,control:tied=>html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
+    onInput=${event=>form.set(name,event.currentTarget.value)}></textarea>`}} />`}function Choice({form,name,member,label,hint,options,wide}){return html`<${Field} ...${{
+form,name,member,label,hint,wide,control:tied=>html`<select ...${tied} value=${form.values[name]} onChange=${event=>form.set(name,event.currentTarget.value)}>
+    ${options.map(([value,words])=>html`<option key=${value} value=${value} selected=${value===form.values[name]}>${words}</option>`)}
+  </select>`}} />`}function TagField({form,name,label,hint}){let[text2,setText]=d(""),tags=form.values[name],take=raw=>{let fresh=raw.split(",").map(tag=>tag.trim()).
+filter(tag=>tag&&!tags.includes(tag));fresh.length&&form.set(name,[...tags,...fresh]),setText("")},drop=tag=>form.set(name,tags.filter(other=>other!==tag)),typed2=event=>{
+event.key==="Enter"&&text2.trim()?(event.preventDefault(),take(text2)):event.key==="Backspace"&&!text2&&tags.length&&drop(tags.at(-1))},input=event=>event.currentTarget.
+value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.value);return html`<${Field} wide ...${{form,name,label,hint,optional:!0,control:tied=>html`<div class="tag-field">
+    ${tags.map(tag=>html`<span class="tag" key=${tag}><bdi>${tag}</bdi>
+      <button type="button" aria-label=${`Remove tag ${tag}`} onClick=${()=>drop(tag)}><${Icon} name="close" /></button></span>`)}
+    <input type="text" ...${tied} value=${text2} onInput=${input} onKeyDown=${typed2} onBlur=${()=>take(text2)} spellcheck=${!1} />
+  </div>`}} />`}function Tick({form,name,member=name,label,hint}){let id=P(),faults=form.faults(member);return A(()=>(form.names.add(member),()=>form.names.delete(
+member)),[member]),html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} aria-describedby=${hint?`${id}\
+-hint`:void 0} onChange=${event=>form.set(name,event.currentTarget.checked)} /><span>${label}</span></label>
+    ${faults.length>0&&html`<p class="fault">${faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
+    ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`}function Section({form,title,summary,names:names2,children}){let faulty=names2.some(name=>form.
+faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
+    <summary><span class="section-title">${title}</span><span class="section-summary">${summary}</span></summary>
+    <div class="fields">${children}</div>
+  </details>`}function number2(text2){let trimmed=String(text2).trim();return trimmed!==""&&Number.isFinite(Number(trimmed))?Number(trimmed):trimmed}function linesOf(text2){
+return text2.split(`
+`).map(line=>line.trim()).filter(Boolean)}var PAUSE_MS=200,LONG_PAUSE_MS=600,LONG=5e4,MOST_CHOICES=900,EVERY="*";function kindOf(text2){let[start2]=text2.replace(/^\ufeff/,"").trimStart().split(`
+`,1);if(/^\{|^\[\s*(?:[{"\]]|$)/.test(start2))return"application/json";let head=start2.trim().split(/[,;\t]/).map(cell=>cell.trim().replace(/^"|"$/g,"").toLowerCase()),
+known=["type","host","port","username","password","name","tags","notes","rotateurl","url"];return(head.includes("url")||head.includes("host")&&head.includes("po\
+rt"))&&head.every(cell=>known.includes(cell))?"text/csv":"text/plain"}function bodyOf(text2){return kindOf(text2)==="application/json"&&/^\s*\[/.test(text2)?`{"\
+proxies":${text2}}`:text2}function queryOf({text:text2,type,tags=[],workspaceId,choices}){let choice=[];return choices.size&&(choices.has(EVERY)&&choice.push(`${EVERY}\
+:${choices.get(EVERY)}`),text2.split(`
+`).forEach((line,i)=>{let reading=choices.get(line.trim());reading&&choice.length<MOST_CHOICES&&choice.push(`${i+1}:${reading}`)})),{workspaceId,type,tag:tags,choice}}
+function useReading({text:text2,type,workspaceId}){let{api}=useApp(),[state,setState]=d({answer:null,busy:!1,problem:null}),[choices,setChoices]=d(()=>new Map),
+[turn,setTurn]=d(0),before=T({type,choices}),empty=!text2.trim();return A(()=>{if(before.current.type!==type&&choices.size)return setChoices(new Map);let clicked=before.
+current.choices!==choices;if(before.current={type,choices},empty)return setState({answer:null,busy:!1,problem:null});let ending=new AbortController;setState(now=>now.
+busy?now:{...now,busy:!0});let timer=setTimeout(async()=>{let query={...queryOf({text:text2,type,workspaceId,choices}),dryRun:!0,results:"failed"};try{let answer=await api.
+send("/proxies/import",query,kindOf(text2),bodyOf(text2),ending.signal);ending.signal.aborted||setState({answer,busy:!1,problem:null})}catch(problem){problem.name!==
+"AbortError"&&setState({answer:null,busy:!1,problem})}},clicked?0:text2.length>LONG?LONG_PAUSE_MS:PAUSE_MS);return()=>{clearTimeout(timer),ending.abort()}},[text2,
+type,workspaceId,choices,turn]),{...state,choices,choose:(line,reading)=>setChoices(now=>new Map(now).set(line,reading)),again:()=>setTurn(n=>n+1)}}var SHOWN=50,LONG_PASTE=5e3,LARGEST=16<<20,EXAMPLES=`host:port:user:password
+user:password@host:port
+socks5://user:password@host:port`;function boxValues(){return{text:"",type:"socks5",tags:[]}}function ProxyBox({form,reading,rows=6,brief,autofocus}){let[over,setOver]=d(
+!1),[fault,setFault]=d(""),take=async file=>{setOver(!1),file&&(setFault(file.size>LARGEST?`${file.name} has more than 16 MB. Split it into smaller files.`:""),
+file.size<=LARGEST&&form.set("text",await file.text()))},drag=event=>{[...event.dataTransfer.types].includes("Files")&&(event.preventDefault(),setOver(event.type===
+"dragover"),event.type==="drop"&&take(event.dataTransfer.files[0]))},press=event=>{event.key!=="Enter"||!(event.ctrlKey||event.metaKey)||(event.preventDefault(),
+event.currentTarget.form.requestSubmit())},paste2=event=>{let pasted=event.clipboardData?.getData("text/plain")||"";if(pasted.length<LONG_PASTE)return;event.preventDefault();
+let field=event.currentTarget;field.setRangeText(pasted.replace(/\r\n?/g,`
+`),field.selectionStart,field.selectionEnd,"end"),form.set("text",field.value)},control=tied=>html`<div class=${over?"box is-over":"box"} onDragOver=${drag} onDragLeave=${()=>setOver(
+!1)} onDrop=${drag}>
+    <textarea rows=${rows} class="mono" wrap="off" autocomplete="off" spellcheck=${!1} autofocus=${autofocus} ...${tied} placeholder=${EXAMPLES} value=${form.values.
+text}
+      onInput=${event=>form.set("text",event.currentTarget.value)} onKeyDown=${press} onPaste=${paste2}></textarea>
+    <div class="box-foot"><label class="button small"><${Icon} name="upload" /><span>Choose a file</span><input type="file" class="visually-hidden" accept=".txt,.csv,.json,text/plain,text/csv,application/json"
+      onChange=${event=>{take(event.currentTarget.files[0]),event.currentTarget.value=""}} /></label><span class="hint">or drop one here. Text, CSV and JSON are read.</span></div>
+  </div>`,{answer,busy,problem}=reading,outcome=w(()=>html`<${Outcome} text=${form.values.text} reading=${reading} />`,[answer,busy,problem]),tags=html`<${TagField} form=${form} name="tags" label="Tags for all" hint="Press Enter or comma to add a tag." />`;
+return html`<div class="fields">
+    <${Field} wide form=${form} name="text" member="" label="Paste a proxy, or a whole list" control=${control} />
+    ${fault&&html`<p class="fault wide" role="alert">${fault}</p>`}
+    <div class="wide">${outcome}</div>
+    ${!brief&&tags}
+    <details class="box-more wide"><summary>${brief?"Type and tags":"Default type"}: <span class="muted">${PROXY_TYPES[form.values.type]}</span></summary>
+      <div class="fields"><${Choice} form=${form} name="type" label="Type of lines that name none" wide options=${Object.entries(PROXY_TYPES)} />${brief&&tags}</div></details>
+  </div>`}function Outcome({text:text2,reading}){let{answer,busy,problem,choose}=reading;if(problem)return html`<${ProblemBox} problem=${problem} />`;if(!answer)
+return html`<p class="hint" role="status">${busy?"Reading…":"Each line is one proxy. SOCKS5 unless it says otherwise."}</p>`;let{created,duplicate:duplicate2,
+ambiguous,invalid,results}=answer,of=result=>results.filter(line=>line.result===result),lines=text2.split(`
+`),wrong=of("invalid"),unclear=of("ambiguous").slice(0,SHOWN),shownWrong=wrong.slice(0,Math.max(5,SHOWN-unclear.length));return html`<div class=${busy?"box-outc\
+ome is-old":"box-outcome"}>
+    <p role="status" class="box-sum"><span class=${created?"good-text":"muted"}><${Icon} name=${created?"check":"warning"} /><strong>${created?count(created,"pr\
+oxy","proxies"):"No proxy"}</strong> to add</span>
+      ${duplicate2>0&&html`<span>${count(duplicate2,"duplicate")}</span>`}${ambiguous>0&&html`<span class="wait-text">${number(ambiguous)} ambiguous</span>`}${invalid>
+0&&html`<span class="bad-text">${number(invalid)} not readable</span>`}</p>
+    ${ambiguous>0&&html`<section class="box-lines" tabindex="0" aria-label="Ambiguous lines"><h3>${ambiguous===1?"This line can be read in two ways. Which one i\
+s right?":"These lines can be read in two ways. Which one is right?"}</h3>
+      ${ambiguous>1&&html`<p class="box-every"><span>All ${number(ambiguous)} lines:</span>${formsOf(lines,unclear).map((form,i)=>html`<button type="button" key=${form} class="button small" onClick=${()=>choose(
+EVERY,i+1)}>${form}</button>`)}</p>`}
+      <ul>${unclear.map(line=>html`<${Unclear} key=${line.line} line=${line} text=${lines[line.line-1]||""} choose=${choose} />`)}</ul>${more(ambiguous,unclear)}</section>`}
+    ${invalid>0&&html`<section class="box-lines" tabindex="0" aria-label="Lines that are no proxy"><ul>${shownWrong.map(({line,reason})=>html`<li key=${line}><strong class="number">Line ${number(
+line)}</strong> ${sentence(reason).replace(/^./,c=>c.toLowerCase())}</li>`)}</ul>${more(invalid,shownWrong)}</section>`}
+    ${duplicate2>0&&html`<${Duplicates} lines=${of("duplicate")} total=${duplicate2} />`}
+  </div>`}function more(total,shown){return total>shown.length&&html`<p class="hint">And ${number(total-shown.length)} more.</p>`}function Unclear({line,text:text2,
+choose}){return html`<li><strong class="number">Line ${number(line.line)}</strong> <span class="box-readings">${line.readings.map((reading,i)=>html`<button type="button" key=${reading} class="button small" title=${reading}
+    aria-label=${`Line ${line.line}: ${partsOf(text2,i)||reading}`} onClick=${()=>choose(text2.trim(),i+1)}><bdi>${partsOf(text2,i)||reading}</bdi></button>`)}</span></li>`}
+function formsOf(lines,unclear){return unclear.every(({line})=>!/@|\[/.test(lines[line-1]||""))?["host:port:user:password","user:password:host:port"]:["The firs\
+t reading","The second reading"]}function partsOf(text2,reading){let parts=text2.trim().replace(/^[a-z0-9]+:\/\//i,"").split(":");if(parts.length!==4||/[@[]/.test(
+text2))return"";let[host,port,user]=reading===0?parts:[parts[2],parts[3],parts[0]];return`${host}:${port}, user ${user}`}function Duplicates({lines,total}){let there=lines.
+filter(({existingId})=>existingId).length,words=lines.slice(0,SHOWN).map(({line})=>number(line)).join(", ");return html`<p class="hint">${total===1?"Line":"Line\
+s"} ${words}${total>Math.min(lines.length,SHOWN)?` and ${number(total-Math.min(lines.length,SHOWN))} more`:""} ${total===1?"is":"are"} skipped:
+    ${there===lines.length?" already among your proxies.":there===0?" the same as a line above.":" already among your proxies, or the same as a line above."}</p>`}async function addProxies(app,{values,choices,workspaceId}){let{text:text2,tags}=values,kind=kindOf(text2),answer=await app.api.send("/proxies/import",queryOf({
+...values,workspaceId,choices}),kind,bodyOf(text2)),ids=answer.results.filter(({id})=>id).map(({id})=>id),bad=new Set(answer.results.filter(({result})=>["invali\
+d","ambiguous"].includes(result)).map(({line})=>line)),rest=bad.size?kind==="text/plain"?text2.split(`
+`).filter((_,i)=>bad.has(i+1)).join(`
+`):text2:"",skipped=answer.duplicate>0?`${count(answer.duplicate,"duplicate was","duplicates were")} skipped.`:"";ids.length?app.toasts.say({text:`Added ${count(
+ids.length,"proxy","proxies")}.`,more:skipped,tone:"good"}):app.toasts.say({text:"Nothing was added.",more:skipped});let checked=ids.length?checkMany(app,{ids,tags}):
+null;return{answer,ids,rest,checked}}var DELETED="gone";function proxyOf(profile){return profile.proxyId||(profile.proxyMissing?DELETED:"")}var FOUND=20,PAUSE_MS2=120;function ProxyField({form,workspaceId,
+hint}){return html`<${Field} wide ...${{form,name:"proxyId",label:"Proxy",hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied}} />`}} />`}function Finder({
+form,workspaceId,tied,none="No proxy (direct connection)",empty=none,skip=[]}){let{api}=useApp(),chosen2=form.values.proxyId,proxy=useProxy(chosen2&&chosen2!==DELETED?
+chosen2:""),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;let ending=new AbortController,
+timer=setTimeout(()=>api.get("/proxies",{search:text2.trim(),workspaceId,limit:FOUND,page:1},{signal:ending.signal}).then(setFound,()=>{}),PAUSE_MS2);return()=>{
+clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let words=chosen2===DELETED?"Its proxy was deleted. Choose another, or none.":chosen2?proxy?describe(proxy):
+chosen2:empty,options=[...open&&looksLikeLine(text2)?[{key:"add",words:`Add ${hideLogin(text2)} and use it`,run:()=>add()}]:[],...none?[{key:"none",words:none,run:()=>choose(
+"")}]:[],...found.data.filter(({id})=>!skip.includes(id)).map(one=>({key:one.id,proxy:one,words:describe(one),run:()=>choose(one.id)}))],choose=id=>{form.set("p\
+roxyId",id),setText(null)},add=()=>form.send(async()=>{let made=await api.post("/proxies",{url:text2.trim(),...workspaceId?{workspaceId}:{}}).catch(problem=>{if(problem.
+code!=="duplicate"||!problem.body?.existingId)throw asProxyFault(problem);return{id:problem.body.existingId}});choose(made.id)}),press=event=>{let to={ArrowDown:at+
+1,ArrowUp:at-1}[event.key];to!==void 0?(event.preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),
+options[at]?.run()):event.key==="Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
+`${listId}-${at}`:void 0} autocomplete="off" spellcheck=${!1}
+      placeholder=${open?"Search, or paste host:port:user:password":words} value=${open?text2:words} class=${chosen2&&!open?"has-value":""}
+      onFocus=${event=>event.currentTarget.select()} onClick=${()=>!open&&setText("")} onInput=${event=>{setAt(0),setText(event.currentTarget.value)}} onKeyDown=${press} onBlur=${()=>setText(
+null)} />
+    ${open&&html`<ul class="finder-list" role="listbox" id=${listId} aria-label="Proxies">${options.map((option,i)=>html`<li key=${option.key} id=${`${listId}-${i}`} role="option" aria-selected=${i===
+at} class="finder-line"
+      onMouseDown=${event=>{event.preventDefault(),option.run()}} onMouseMove=${()=>i!==at&&setAt(i)}>${option.proxy?html`<${Country} code=${option.proxy.lastCheck?.
+country} /> <bdi>${describe(option.proxy)}</bdi>`:option.words}</li>`)}
+      ${found.total>found.data.length&&html`<li class="finder-more" role="presentation">${number(found.total-found.data.length)} more. Type to narrow the list.</li>`}</ul>`}
+  </div>`}function looksLikeLine(text2){return/^\s*(?:[a-z0-9]+:\/\/\S+|\S*[^\s:]+[:@]\S*\d{2,5}\S*)\s*$/i.test(text2)}function hideLogin(text2){let[,host]=/(?:@|^(?:[a-z0-9]+:\/\/)?)([^@:\s/]+:\d+)/i.
+exec(text2.trim())||[];return host||"this proxy"}function asProxyFault(problem){return problem.errors=problem.errors.map(error=>({...error,location:"body.proxyI\
+d"})),problem}function describe(proxy){let status=proxy.status==="alive"?"":` (${(PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown).text.toLowerCase()})`;return`${proxyName(
+proxy)}${status}`}function ProxyDialog({profile,done,close}){let app=useApp(),form=useForm({proxyId:proxyOf(profile)}),save2=async values=>{let changed=await app.
+api.put(`/profiles/${encodeURIComponent(profile.id)}`,{proxyId:values.proxyId||null});done?.(changed),close()},running=["running","starting"].includes(profile.status);
+return html`<${Dialog} title="Choose a proxy" lead=${html`For <${Name}>${profile.name}<//>`} close=${close}>
+    <${Form} form=${form} work=${save2} foot=${html`
+      <button type="button" class="button" onClick=${close}>Cancel</button>
+      <button class="button primary" disabled=${form.busy||form.values.proxyId===DELETED}>${form.busy?"Saving…":"Save"}</button>`}>
+      <${ProxyField} form=${form} workspaceId=${profile.workspaceId}
+        hint=${running?"The running browser uses it for new connections at once. Choosing no proxy takes effect at the next start.":"All traffic goes through th\
+is proxy. Nothing bypasses it."} />
+    <//>
+  <//>`}function FirstRun({hold,end}){let app=useApp(),counts=useStore(app.model.counts),workspaceId=useStore(app.model.workspace),[proxyId,setProxyId]=d(void 0),[starting,
+setStarting]=d(""),there=counts?.proxies.total>0;A(()=>{!there||proxyId!==void 0||app.api.get("/proxies",{workspaceId,limit:1,page:1}).then(({data})=>setProxyId(
+now=>now??data[0]?.id),()=>{})},[there]);let decided=proxyId!==void 0,steps=[{title:"Add a proxy",state:decided?"done":"now"},{title:"Create a profile",state:starting?
+"done":decided?"now":"later"},{title:"Start it",state:starting?"now":"later"}],bodies=[decided?html`<${ProxyDone} id=${proxyId} total=${counts?.proxies.total??0} change=${()=>setProxyId(
+void 0)} fixed=${!!starting} />`:html`<${ProxyStep} workspaceId=${workspaceId} decide=${setProxyId} />`,starting?html`<p><bdi>${starting}</bdi></p>`:decided?html`<${ProfileStep} key=${proxyId} proxyId=${proxyId} workspaceId=${workspaceId} began=${name=>{
+hold(),setStarting(name)}} end=${end} />`:html`<p class="muted">A profile is a browser of its own, with its own cookies, tabs and proxy.</p>`,starting?html`<p role="status" class="status wait"><span class="dot"></span>Starting…</p>`:
+html`<p class="muted">View it here, or connect Playwright or Puppeteer.</p>`];return html`<div class="first"><header class="first-head"><${Burrows} /><div><h2>Set up your first profile</h2><p class="muted">Three steps to a running browser.</p></div></header>
+    <ol class="first-steps">${steps.map(({title,state},i)=>html`<li key=${title} class=${`first-step is-${state}`} aria-current=${state==="now"?"step":void 0}>
+      <span class="first-mark" aria-hidden="true">${state==="done"?html`<${Icon} name="check" />`:i+1}</span>
+      <div class="first-body"><h3>${title}<span class="visually-hidden">${{done:" (done)",now:" (next)",later:" (later)"}[state]}</span></h3>${bodies[i]}</div></li>`)}</ol></div>`}
+function ProxyStep({workspaceId,decide}){let app=useApp(),form=useForm(boxValues()),reading=useReading({...form.values,workspaceId}),ready=reading.answer?.created??
+0,send=async values=>{let{answer,ids,rest}=await addProxies(app,{values,choices:reading.choices,workspaceId}),first=ids[0]??answer.results.find(({existingId})=>existingId)?.
+existingId;rest&&form.setAll({...values,text:rest}),first&&decide(first)},foot=html`<button class="button primary" aria-keyshortcuts="Control+Enter Meta+Enter" title="Ctrl Enter" disabled=${form.
+busy||!form.values.text.trim()||reading.answer&&!ready&&!reading.answer.duplicate}>${form.busy?"Adding…":ready>1?`Add ${count(ready,"proxy","proxies")}`:"Add \
+proxy"}</button>
+    <button type="button" class="button quiet" onClick=${()=>app.leaving(()=>decide(""))}>Go without a proxy</button>`;return html`<p class="muted">Sites see the proxy’s address, not yours.</p>
+    <${Form} plain form=${form} work=${send} foot=${foot}><${ProxyBox} form=${form} reading=${reading} rows=${3} brief autofocus /><//>`}function ProxyDone({id,
+total,change,fixed}){let proxy=useProxy(id),check2=proxy?.lastCheck,words=id?proxy?html`<bdi>${proxyName(proxy)}</bdi>`:"…":"No proxy: the profile connects di\
+rectly.";return html`<p class="first-done"><span>${words}</span>
+    ${check2?.ok&&html`<span class="good-text"><${Country} code=${check2.country} name=${check2.countryName} /> ${check2.exitIp}${check2.latencyMs!=null&&` · ${span(
+check2.latencyMs)}`}</span>`}
+    ${check2&&!check2.ok&&html`<span class="bad-text">${faultWords(check2.error)?.happened||"The check failed."}</span>`}
+    ${id&&proxy&&!check2&&html`<span class="status wait"><span class="dot"></span>Checking</span>`}
+    ${total>1&&html`<span class="muted">${count(total,"proxy","proxies")} in all</span>`}
+    ${!fixed&&html`<button type="button" class="button quiet small" onClick=${change}>${id?"Add another":"Add a proxy"}</button>`}</p>`}function ProfileStep({proxyId,
+workspaceId,began,end}){let app=useApp(),form=useForm({name:"",proxyId}),why=useNoStart(),create=run=>async({name,proxyId:chosen2})=>{let profile=await app.api.
+post("/profiles",{name:name.trim(),...chosen2?{proxyId:chosen2}:{},...workspaceId?{workspaceId}:{}});return app.model.sawWorkspaces([profile]),run?(began(profile.
+name),start(app,profile).finally(end)):end()},foot=html`<button class="button primary" disabled=${form.busy||!!why} title=${why||void 0}><${Icon} name="play" />Create and start</button>
+    <button type="button" class="button" disabled=${form.busy} onClick=${()=>form.send(create(!1))}>Create only</button>`;return html`<${Form} plain form=${form} work=${create(
+!0)} foot=${foot}><div class="fields">
+    <${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" />
+    <${ProxyField} form=${form} workspaceId=${workspaceId} hint=${form.values.proxyId?"All traffic goes through this proxy. Nothing bypasses it.":"Sites see thi\
+s computer’s own address."} /></div><//>`}var SAMPLES=30,MAX_LATENCY_MS=1e3,SECOND_MS=1e3,Meter=class{shown=new Store({latency:null,rate:0});#sent=new Map;#samples=[];#drawn=[];#timer=0;begin(){this.#timer=
+setInterval(()=>this.#show(),SECOND_MS)}end(){clearInterval(this.#timer)}reset(){this.#sent.clear()}sent(n){this.#sent.set(n,performance.now());let[oldest]=this.#sent.
+keys();performance.now()-this.#sent.get(oldest)>MAX_LATENCY_MS&&this.#sent.delete(oldest)}drawn(input){let now=performance.now();this.#drawn.push(now);let took=now-
+this.#sent.get(input);for(let n of this.#sent.keys())n<=input&&this.#sent.delete(n);took<=MAX_LATENCY_MS&&(this.#samples=[...this.#samples.slice(1-SAMPLES),took],
+this.#samples.length===1&&this.#show())}#show(){let now=performance.now();this.#drawn=this.#drawn.filter(at=>now-at<SECOND_MS);let sorted=[...this.#samples].sort(
+(a,b)=>a-b),latency=sorted.length?sorted[sorted.length>>1]:null,{latency:before,rate}=this.shown.value;(latency!==before||rate!==this.#drawn.length)&&this.shown.
+set({latency,rate:this.#drawn.length})}};var FIRST_WAIT_MS=1e3,LONGEST_WAIT_MS=15e3,PING_MS=5e3,MAX_UNANSWERED=2,CHUNK=1<<20,KEPT_DOWNLOADS=100,TEXT_CHUNK=16384,MAX_BUFFERED=4<<20,ENDED=[1e3,1008];var KeyAccess=class{#api;constructor(api,profileId,readonly){this.#api=api,this.path=`api/v1/profiles/${encodeURIComponent(profileId)}/live`,this.query=readonly?
+"?readonly=1":""}async protocols(){let{ticket}=await this.#api.post("/tickets",{path:`/${this.path}`});return[`warren.ticket.${ticket}`]}async probe(){try{return await this.#api.
+open("GET",this.path),{status:200,words:""}}catch(problem){return{status:problem.status,words:problem.message}}}download(id){return{fetch:async()=>(await this.#api.
+open("GET",`${this.path}/downloads/${encodeURIComponent(id)}`)).blob()}}},LiveLink=class{phase=new Store({name:"connecting"});hello=new Store(null);tabs=new Store(
+{active:"",tabs:[]});page=new Store(null);control=new Store({holder:null,you:!1,viewers:[],asking:[]});script=new Store({active:!1});cursor=new Store("default");dialog=new Store(
+null);chooser=new Store(null);uploads=new Store(new Map);options=new Store(null);downloads=new Store(new Map);copied=new Store(null);window=new Store({resized:!1});error=new Store(
+null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;#askedToCopy=!1;constructor(access){
+this.access=access}begin(){let soon=()=>document.visibilityState==="visible"&&this.#reconnectSoon();return addEventListener("online",soon),document.addEventListener(
+"visibilitychange",soon),this.#ping=setInterval(()=>this.#sendPing(),PING_MS),this.meter.begin(),this.connect(),()=>{this.#ended=!0,removeEventListener("online",
+soon),document.removeEventListener("visibilitychange",soon),clearInterval(this.#ping),clearTimeout(this.#timer),this.meter.end(),this.#disconnect()}}async connect(){
+clearTimeout(this.#timer),this.#timer=0,this.#disconnect();let{name,...rest}=this.phase.value;this.phase.set(name==="over"?{name:"connecting"}:{...rest,name,at:0});
+let turn={};this.#socket=turn;let protocols;try{protocols=await this.access.protocols()}catch(problem){this.#socket===turn&&this.#failed(problem.status,problem.
+message);return}if(this.#ended||this.#socket!==turn)return;let address2=new URL(this.access.path+this.access.query,document.baseURI);address2.protocol=address2.
+protocol.replace("http","ws"),this.#listen(new WebSocket(address2,["warren.live",...protocols]))}#listen(socket){let opened=!1;this.#socket=socket,socket.binaryType=
+"arraybuffer",socket.onopen=()=>{opened=!0},socket.onmessage=({data})=>{this.#socket===socket&&(this.#unanswered=0,typeof data=="string"?this.#receive(data):this.#frame(
+socket,data))},socket.onclose=async({code,reason})=>{if(this.#socket!==socket)return;if(ENDED.includes(code))return this.#over(code,this.#bye||reason);if(opened)
+return this.#lost(this.#bye||reason);let{status,words}=await this.access.probe().catch(()=>({status:0,words:""}));this.#socket===socket&&this.#failed(status,words)}}#failed(status,words){
+[401,403,404,409,410].includes(status)?this.#over(status,words):this.#lost(words)}#over(status,words){this.#disconnect(),this.phase.set({name:"over",status,words})}#lost(words){
+this.#disconnect(),!this.#ended&&(this.phase.set({name:"lost",words,at:Date.now()+this.#wait}),this.#timer=setTimeout(()=>this.connect(),this.#wait),this.#wait=
+Math.min(this.#wait*2,LONGEST_WAIT_MS))}#reconnectSoon(){this.#pendingAck?.socket===this.#socket&&this.#ack(this.#pendingAck.socket,this.#pendingAck.seq),this.#pendingAck=
+null,this.#timer&&this.connect()}#disconnect(){let socket=this.#socket;this.#socket=null,socket instanceof WebSocket&&socket.close();for(let asked of[this.dialog,
+this.chooser,this.options])asked.set(null);this.script.set({active:!1}),this.control.set({holder:null,you:!1,viewers:[],asking:[]}),this.window.set({resized:!1}),
+this.roundTrip.set(null)}#receive(text2){let message;try{message=JSON.parse(text2)}catch{return}let{type,...body}=message||{};Object.hasOwn(HANDLERS,type)&&HANDLERS[type](
+this,body)}onHello(hello){this.#n=0,this.#wait=FIRST_WAIT_MS,this.#bye="",this.meter.reset(),this.hello.set(hello),this.phase.set({name:"live"});let name=readName();
+name&&this.send({type:"name",name})}onBye(reason){this.#bye=reason}onCopied(text2){this.copied.set({text:text2,asked:this.#askedToCopy}),this.#askedToCopy=!1}async#frame(socket,data){
+let header;try{let length=new DataView(data).getUint16(0);header=JSON.parse(new TextDecoder().decode(new Uint8Array(data,2,length))),await this.draw(header,new Blob(
+[new Uint8Array(data,2+length)])),this.meter.drawn(header.input||0)}catch{if(!header)return}document.hidden?this.#pendingAck={socket,seq:header.seq}:this.#ack(socket,
+header.seq)}#ack(socket,seq){this.#socket===socket&&this.send({type:"ack",seq})}#sendPing(){if(this.phase.value.name==="live"){if(this.#unanswered>=MAX_UNANSWERED)
+return this.#lost("");this.#unanswered++,this.send({type:"ping",t:performance.now()})}}get drives(){return this.phase.value.name==="live"&&this.control.value.you&&
+!this.hello.value?.readonly}send(message){this.#socket?.readyState===WebSocket.OPEN&&this.#socket.send(JSON.stringify(message))}input(message){if(!this.drives)return;
+let n=++this.#n;this.meter.sent(n),this.send({...message,n})}text(text2){let letters=[...text2];for(let at=0;at<letters.length;at+=TEXT_CHUNK)this.input({type:"\
+text",text:letters.slice(at,at+TEXT_CHUNK).join("")})}copy(){this.#askedToCopy=!0,this.input({type:"copy",cut:!1})}fitWindow({width,height}){this.send({type:"wi\
+ndow",do:"fit",width:Math.round(width),height:Math.round(height)})}restoreWindow(){this.send({type:"window",do:"restore"})}name(name){saveName(name),this.send({
+type:"name",name})}async upload(chooser,files){let socket=this.#socket,wanted=()=>this.#socket===socket&&this.chooser.value?.id===chooser&&this.drives;for(let[file,
+content]of files.entries()){let at=0;do{for(;wanted()&&socket.bufferedAmount>MAX_BUFFERED;)await new Promise(go=>{setTimeout(go,20)});let bytes2=await content.slice(
+at,at+CHUNK).arrayBuffer();if(!wanted())return;at+=bytes2.byteLength;let header={chooser,file,files:files.length,name:content.name,size:content.size,last:at>=content.
+size};socket.send(pack(header,bytes2))}while(at<content.size)}}},HANDLERS={__proto__:null,hello:(link,body)=>link.onHello(body),tabs:(link,body)=>link.tabs.set(
+body),page:(link,body)=>link.page.set(body),control:(link,body)=>link.control.set({asking:[],viewers:[],...body}),script:(link,body)=>link.script.set({...body,at:performance.
+now()}),cursor:(link,{cursor})=>link.cursor.set(cursor),dialog:(link,body)=>link.dialog.set(body),dialogClosed:(link,{id})=>clear(link.dialog,id),chooser:(link,body)=>{
+link.uploads.set(new Map),link.chooser.set(body)},chooserClosed:(link,{id})=>clear(link.chooser,id),options:(link,body)=>link.options.set(body),optionsClosed:(link,{
+id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),copied:(link,{text:text2})=>link.onCopied(text2),
+uploaded:(link,{name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),window:(link,body)=>link.window.set(body),pong:(link,{t})=>typeof t==
+"number"&&link.roundTrip.set(performance.now()-t),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};function clear(store,id){store.
+value?.id===id&&store.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<KEPT_DOWNLOADS?null:[...all.values()].
+find(({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text2=new TextEncoder().encode(JSON.stringify(
+header)),whole=new Uint8Array(2+text2.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text2.length),whole.set(text2,2),whole.set(new Uint8Array(
+bytes2),2+text2.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){
+try{localStorage.setItem(NAME,name)}catch{}}var TYPED_MS=800;function Prompt({title,drives,refuse,children,foot}){let box=T(null),titleId=P();F(()=>{let before=document.activeElement;return drives?box.current.
+showModal():box.current.show(),()=>{box.current?.close(),drives&&before?.focus?.({preventScroll:!0})}},[drives]);let cancel=event=>{event.preventDefault(),drives&&
+refuse()};return html`<dialog ref=${box} class="dialog asked" closedby="none" aria-labelledby=${titleId} onCancel=${cancel}
+    onKeyDown=${event=>event.key==="Escape"&&cancel(event)}>
+    <div class="dialog-body">
+      <header class="dialog-head"><h2 id=${titleId}>${title}</h2></header>
+      <div class="dialog-content">${children}</div>
+      ${drives?html`<footer class="dialog-foot">${foot}</footer>`:html`<p class="hint asked-hint">Who has the controls answers this.</p>`}
+    </div>
+  </dialog>`}var BEFORE="Changes that you made may not be saved.";function PageDialog({link,drives}){let asked=useStore(link.dialog);return asked&&html`<${OneDialog} key=${`${asked.
+id} ${drives}`} ...${{link,asked,drives}} />`}function OneDialog({link,asked,drives}){let{id,kind,message,url}=asked,[text2,setText]=d(asked.text||""),answer=accept=>link.
+send({type:"dialog",id,accept,text:accept&&kind==="prompt"?text2:""}),leaving=kind==="beforeunload",submit=event=>{event.preventDefault(),answer(!0)};return html`<${Prompt} title=${leaving?
+"Leave this page?":html`<bdi>${hostOf(url)}</bdi> says`} drives=${drives} refuse=${()=>answer(!1)} foot=${html`
+    ${kind!=="alert"&&html`<button type="button" class="button" onClick=${()=>answer(!1)}>${leaving?"Stay":"Cancel"}</button>`}
+    <button type="button" class="button primary" autofocus=${kind!=="prompt"} onClick=${()=>answer(!0)}>${leaving?"Leave":"OK"}</button>`}>
+    <p class="asked-text">${message||(leaving?BEFORE:"")}</p>
+    ${kind==="prompt"&&html`<form onSubmit=${submit}>
+      <input aria-label="Answer" value=${text2} autofocus disabled=${!drives} autocomplete="off" onInput=${event=>setText(event.currentTarget.value)} /></form>`}
+  <//>`}function hostOf(url){try{return new URL(url).host||"This page"}catch{return"This page"}}function Chooser({link,drives}){let asked=useStore(link.chooser);
+return asked&&html`<${OneChooser} key=${`${asked.id} ${drives}`} ...${{link,asked,drives}} />`}function OneChooser({link,asked,drives}){let[files,setFiles]=d([]),
+[over,setOver]=d(!1),uploads=useStore(link.uploads),cancel=()=>link.send({type:"chooser",id:asked.id,cancel:!0}),give=list=>{let chosen2=asked.multiple?[...list]:
+[...list].slice(0,1);setOver(!1),!(!chosen2.length||files.length||!drives)&&(setFiles(chosen2),link.upload(asked.id,chosen2))},drop=event=>{event.preventDefault(),
+give(event.dataTransfer.files)};return html`<${Prompt} title=${asked.multiple?"The page wants files":"The page wants a file"} drives=${drives} refuse=${cancel}
+    foot=${html`<button type="button" class="button" onClick=${cancel}>Cancel</button>`}>
+    ${files.length===0?drives&&html`<label class=${over?"drop is-over":"drop"} onDrop=${drop} onDragOver=${event=>{event.preventDefault(),setOver(!0)}} onDragLeave=${()=>setOver(
+!1)}>
+          <${Icon} name="upload" /><span><strong>${asked.multiple?"Choose files":"Choose a file"}</strong> of this computer, or drop ${asked.multiple?"them":"it"} here</span>
+          <input type="file" class="visually-hidden" multiple=${asked.multiple} onChange=${event=>give(event.currentTarget.files)} /></label>`:html`<ul class="transfers" aria-label="Files on their way">${files.
+map(file=>html`<li key=${file.name}>
+          <bdi class="transfer-name">${file.name}</bdi><span class="muted number">${bytes(uploads.get(file.name)||0)} of ${bytes(file.size)}</span>
+          <progress max=${file.size||1} value=${uploads.get(file.name)||0} aria-label=${file.name}></progress></li>`)}</ul>`}
+  <//>`}function Options({link,drives,place}){let asked=useStore(link.options);return asked&&place&&html`<${OneList} key=${asked.id} ...${{link,asked,drives,place}} />`}
+function OneList({link,asked,drives,place}){let{id,multiple,options=[]}=asked,first=[].concat(asked.selected??[])[0]??options.findIndex(option=>!option.disabled),
+[at,setAt]=d(first),[chosen2,setChosen]=d(()=>new Set([].concat(asked.selected??[]))),list=T(null),typed2=T({word:"",at:0}),listId=P(),answer=indexes=>drives&&link.
+send({type:"options",id,indexes}),pick=index=>{!drives||!options[index]||options[index].disabled||(setAt(index),multiple?setChosen(toggled(chosen2,index)):answer(
+[index]))};F(()=>{placeList(list.current,asked,place);let before=document.activeElement;return drives&&list.current.focus(),()=>before?.focus?.({preventScroll:!0})},
+[]),A(()=>list.current.children[at]?.scrollIntoView({block:"nearest"}),[at]);let key=event=>{event.preventDefault(),event.stopPropagation();let to=nextIndex(options,
+at,event.key);to!==void 0?setAt(to):event.key==="Escape"||event.key==="Tab"?answer(null):event.key==="Enter"?answer(multiple?[...chosen2].sort((a,b)=>a-b):[at]):
+event.key===" "&&!typed2.current.word?pick(at):[...event.key].length===1&&setAt(typeAhead(options,at,typed2.current,event.key))};return html`<ul ref=${list} class="options" role="listbox" tabindex=${drives?
+0:void 0} aria-label="Choose" aria-multiselectable=${multiple?"true":void 0}
+    aria-activedescendant=${at>=0?`${listId}-${at}`:void 0} onKeyDown=${drives?key:void 0} onBlur=${()=>link.options.value?.id===id&&answer(null)}>
+    ${options.map((option,i)=>html`<li key=${i} id=${`${listId}-${i}`} role="option" data-group=${option.group&&option.group!==options[i-1]?.group?option.group:
+void 0}
+      class=${`${i===at?"is-at":""}${option.group?" in-group":""}`} aria-selected=${multiple?chosen2.has(i):i===at} aria-disabled=${option.disabled?"true":void 0}
+      onPointerDown=${event=>{event.preventDefault(),pick(i)}} onPointerMove=${()=>drives&&!option.disabled&&setAt(i)}>${option.text||" "}</li>`)}
+    ${multiple&&drives&&html`<li role="none" class="options-done"><button type="button" class="button small primary" tabindex="-1"
+      onPointerDown=${event=>{event.preventDefault(),answer([...chosen2].sort((a,b)=>a-b))}}>Done</button></li>`}
+  </ul>`}function toggled(set,index){let changed=new Set(set);return changed.delete(index)||changed.add(index),changed}function placeList(list,{x,y,width,height},place){
+let room=list.parentElement,{scrollLeft,scrollTop}=room.querySelector(".stage-room"),[left,top]=[place.left-scrollLeft+x*place.scale,place.top-scrollTop+y*place.
+scale],bottom=top+height*place.scale,below=room.clientHeight-bottom;list.style.minWidth=`${width*place.scale}px`,list.style.left=`${Math.max(4,Math.min(left,room.
+clientWidth-list.offsetWidth-4))}px`,list.style.maxHeight=`${Math.max(below,top,120)-8}px`,below>=Math.min(list.scrollHeight,top)?list.style.top=`${bottom}px`:list.
+style.bottom=`${room.clientHeight-top}px`}function nextIndex(options,at,key){let step={__proto__:null,ArrowDown:1,ArrowUp:-1,Home:1,End:-1,PageDown:1,PageUp:-1}[key];
+if(!step)return;let to={__proto__:null,Home:0,End:options.length-1,PageDown:at+10,PageUp:at-10}[key]??at+step;for(to=Math.max(0,Math.min(options.length-1,to));options[to]?.
+disabled;)to+=step;return options[to]?to:at}function typeAhead(options,at,typed2,letter2){let now=performance.now();typed2.word=(now-typed2.at<TYPED_MS?typed2.word:
+"")+letter2.toLowerCase(),typed2.at=now;let same=[...typed2.word].every(one=>one===typed2.word[0]),word=same?typed2.word[0]:typed2.word;for(let i=same?1:0;i<=options.
+length;i++){let to=(at+i+options.length)%options.length;if(!options[to].disabled&&options[to].text.trim().toLowerCase().startsWith(word))return to}return at}async function paste(link,refused){let text2;try{text2=await navigator.clipboard.readText()}catch{return refused()}return link.text(text2)}function PasteBox({link,
+close}){let field=T(null);return html`<${Prompt} title="Paste into the page" drives=${!0} refuse=${close}
+    foot=${html`<button type="button" class="button" onClick=${close}>Cancel</button><button type="button" class="button primary" onClick=${()=>{link.text(field.
+current.value),close()}}>Paste</button>`}>
+    <label>This browser keeps its clipboard closed here. Paste the text into this field.
+      <textarea ref=${field} rows="4" autofocus></textarea></label>
+  <//>`}function Copied({link,toasts}){let copied=useStore(link.copied),[refused,setRefused]=d(null),box=T(null);return A(()=>{if(!copied?.text){copied?.asked&&
+toasts.say({text:"Nothing is selected in the page."});return}let done=()=>{setRefused(null),copied.asked&&toasts.say({text:"Copied.",tone:"good"})};Promise.resolve().
+then(()=>navigator.clipboard.writeText(copied.text)).then(done,()=>setRefused(copied))},[copied]),A(()=>box.current?.select(),[refused]),refused?html`<div class="copied" role="status">
+    <p>This browser keeps its clipboard closed here. Copy the text yourself:</p>
+    <textarea ref=${box} readonly rows="3" aria-label="What was copied" value=${refused.text}></textarea>
+    <div class="copied-foot"><button type="button" class="button small" onClick=${()=>setRefused(null)}>Close</button><${Copy} text=${refused.text} label="Copy the text" /></div>
+  </div>`:null}function drivingWords({holder,you,viewers},hello){let watching=viewers.length-(viewers.some(({id})=>id===holder)?1:0);if(you)return`You drive${watching>0?` · ${count(
+watching,"watches","watch")}`:""}`;let others=watching>1?` and ${watching-1} more watch`:" watch",who=viewers.find(({id})=>id===holder),driver=who?html`<bdi>${who.
+name||"Someone"}</bdi> drives`:"Nobody drives";return html`${driver} · you${others}${hello?.readonly?". This link only shows":""}`}function otherDriver({holder,
+you,viewers},script){return you&&script.active?"A script drives it now":html`<bdi>${viewers.find(({id})=>id===holder)?.name||"Somebody else"}</bdi> drives it now`}
+function Asking({link}){let{holder,you,viewers,asking}=useStore(link.control),hello=useStore(link.hello),script=useStore(link.script);if(useStore(link.phase).name!==
+"live")return null;let say=(what,more2)=>link.send({type:"control",do:what,...more2}),asked=asking.includes(hello?.viewer),wanting=you?asking.find(id=>id!==hello?.
+viewer):null,name=viewers.find(({id})=>id===wanting)?.name||"Someone",may=!you&&!hello?.readonly;return!script.active&&!wanting&&!may?null:html`<div class="live-control">
+    ${script.active&&html`<span class="chip script" role="status">A script drives this tab</span>`}
+    ${wanting&&html`<span class="chip wait" role="status"><bdi>${name}</bdi> asks for the controls</span>
+      <button type="button" class="button small primary" onClick=${()=>say("give",{to:wanting})}>Give</button>`}
+    ${may&&holder&&html`<button type="button" class="button small" onClick=${()=>say(asked?"unask":"ask")}>${asked?"Do not ask":"Ask"}</button>`}
+    ${may&&html`<button type="button" class="button small" onClick=${()=>say("take")}>Take the controls</button>`}
+  </div>`}function Viewers({link}){let control=useStore(link.control),hello=useStore(link.hello),id=P(),button=T(null),list=T(null),say=(what,more2)=>link.send(
+{type:"control",do:what,...more2}),{holder,you,viewers,asking}=control,place=event=>{if(event.newState!=="open")return;let at=button.current.getBoundingClientRect();
+list.current.style.top=`${at.bottom+6}px`,list.current.style.right=`${Math.max(8,document.documentElement.clientWidth-at.right)}px`};return html`<button type="button" class="button small people-button" ref=${button} popovertarget=${id} aria-label=${`\
+Who is here: ${viewers.length}`} title="Who is here">
+      <${Icon} name="people" /><span class="number">${viewers.length}</span></button>
+    <div id=${id} ref=${list} class="menu people" popover="auto" role="dialog" aria-label="Who is here" onBeforeToggle=${place}>
+      <ul aria-label="Who is here">${viewers.map(viewer=>html`<li key=${viewer.id}>
+        <span><bdi>${viewer.name||"No name"}</bdi>${viewer.id===hello?.viewer?" (you)":""}
+          <span class="sub">${viewer.id===holder?"Drives":viewer.readonly?"Can only watch":asking.includes(viewer.id)?"Asks for the controls":"Watches"}</span></span>
+        ${you&&viewer.id!==hello?.viewer&&!viewer.readonly&&html`<button type="button" class="button small" aria-label=${`Give the controls to ${viewer.name||"t\
+his viewer"}`} onClick=${()=>say("give",{to:viewer.id})}>Give</button>`}
+        ${you&&viewer.id===hello?.viewer&&viewers.length>1&&html`<button type="button" class="button small" onClick=${()=>say("leave")}>Let go</button>`}
+      </li>`)}</ul>
+      <${OwnName} link=${link} />
+    </div>`}function OwnName({link}){let[name,setName]=d(readName);return html`<form class="own-name" onSubmit=${event=>{event.preventDefault(),link.name(name.trim())}}>
+    <label>Your name, as others see it <input maxlength="60" autocomplete="nickname" value=${name} onInput=${event=>setName(event.currentTarget.value)} /></label>
+    <button class="button small">Save</button>
+  </form>`}var REVOKE_MS=6e4;function save(blob,name){let a=document.createElement("a");a.href=URL.createObjectURL(blob),a.download=name,a.click(),setTimeout(()=>URL.revokeObjectURL(
+a.href),REVOKE_MS)}function Transfers({link,toasts}){let downloads=useStore(link.downloads),[closed,setClosed]=d(()=>new Set),shown=[...downloads.values()].filter(
+download=>!closed.has(download.id));return shown.length?html`<ul class="transfers downloads" aria-label="Downloads">${shown.map(download=>html`<li key=${download.
+id}>
+    <bdi class="transfer-name" title=${download.url}>${download.name}</bdi>
+    <${TransferState} ...${{link,download,toasts}} />
+    ${download.state!=="running"&&html`<button type="button" class="icon-button" aria-label=${`Forget ${download.name}`} onClick=${()=>setClosed(new Set(closed).
+add(download.id))}><${Icon} name="close" /></button>`}
+  </li>`)}</ul>`:null}function TransferState({link,download,toasts}){let{id,name,state,received=0,total=0}=download;if(state==="running")return html`<span class="muted number">${bytes(
+received)}${total>0?` of ${bytes(total)}`:""}</span>
+      <progress max=${total>0?total:void 0} value=${total>0?received:void 0} aria-label=${name}></progress>`;if(state!=="done")return html`<span class="bad-text">Failed</span>`;
+let access=link.access.download(id);return access.href?html`<a class="button small" href=${access.href} download=${name} aria-label=${`Save ${name}`}><${Icon} name="download" />Save</a>`:
+html`<${SaveButton} name=${name} fetchIt=${access.fetch} toasts=${toasts} />`}function SaveButton({name,fetchIt,toasts}){let[busy,setBusy]=d(!1),work=async()=>{
+setBusy(!0);try{save(await fetchIt(),name)}catch(problem){toasts.say({text:`${name} was not saved.`,more:problem.message,tone:"bad"})}setBusy(!1)};return html`<button type="button" class="button small" disabled=${busy} aria-label=${`\
+Save ${name}`} onClick=${work}><${Icon} name="download" />${busy?"One moment…":"Save"}</button>`}var STATES={__proto__:null,in_progress:"Under way",cancelled:"\
+Cancelled",interrupted:"Broken off"};function DownloadList({id,link,owner,toasts}){let told=useStore(link.downloads),[open,setOpen]=d(!1),[list,setList]=d(null),
+[problem,setProblem]=d(null),panel=T(null),ended=[...told.values()].filter(({state})=>state!=="running").length;return A(()=>{let wanted=open;return open&&owner.
+downloads().then(all=>{wanted&&(setList(all),setProblem(null))},error=>wanted&&setProblem(error)),()=>{wanted=!1}},[open,told.size,ended]),html`<div id=${id} ref=${panel} class="menu live-panel" popover="auto" role="dialog" aria-label="Downloads of this run" tabindex="-1"
+    onToggle=${event=>{setOpen(event.newState==="open"),event.newState==="open"&&panel.current.focus()}}>
+    <h2>Downloads of this run</h2>
+    ${problem&&html`<p class="bad-text" role="alert">${problem.message}</p>`}
+    ${list?.length===0&&html`<p class="muted">Nothing was downloaded.</p>`}
+    ${list?.length>0&&html`<ul class="transfers">${list.map(one=>html`<li key=${one.id}>
+      <bdi class="transfer-name" title=${one.url}>${one.name}</bdi>
+      <span class="muted number">${sizeOf(one)}</span>
+      ${one.state==="complete"?html`<${SaveButton} name=${one.name} fetchIt=${()=>owner.download(one.name)} toasts=${toasts} />`:html`<span class=${one.state===
+"in_progress"?"muted":"bad-text"}>${STATES[one.state]||one.state}</span>`}
+    </li>`)}</ul>`}
+  </div>`}function sizeOf({size,totalBytes,state}){return state==="in_progress"&&totalBytes?`${bytes(size)} of ${bytes(totalBytes)}`:bytes(size)}var NARROW="(max-width: 760px)",TOUCH="(pointer: coarse)";function Bar({link,zoom,owner,drives,toasts,view,paste:paste2}){let phase=useStore(link.phase),control=useStore(
+link.control),hello=useStore(link.hello),script=useStore(link.script),live=phase.name==="live",narrow=useMedia(NARROW),panel=P(),[shooting,shoot]=useScreenshot(
+link,owner,toasts),sizes=useSizes(link,zoom,drives),[full,toggleFull]=useFullScreen(view),words=live?drivingWords(control,hello):"Not connected",stop2=()=>owner.
+stop(!control.you&&control.holder||script.active?otherDriver(control,script):null);return html`<div class="live-bar">
+    ${owner?html`<a class="live-home" href=${owner.home} title="Back to the profiles" aria-label="Back to the profiles"><${Logo} /></a>`:html`<span class="live-home"><${Logo} /></span>`}
+    <div class="live-who">
+      <h1 class="live-name" tabindex="-1"><span class=${owner?.profile?"visually-hidden":""}>Live view${owner?.profile?" of ":""}</span>${owner?.profile&&html`<bdi title=${owner.
+profile.name}>${owner.profile.name}</bdi>`}</h1>
+      <p class="live-sub"><${Exit} run=${owner?.profile?.run} /><span class="live-driver" role="status">${words}</span></p>
+    </div>
+    <${Asking} link=${link} />
+    <div class="live-tools">
+      ${live&&html`<${Viewers} link=${link} />`}
+      ${!narrow&&html`<${SizeChoice} sizes=${sizes} />`}
+      ${!narrow&&owner&&html`<button type="button" class="icon-button" aria-label="Screenshot" title="Save a screenshot" disabled=${!live||shooting} onClick=${()=>shoot(
+!1)}><${Icon} name="camera" /></button>
+        <button type="button" class="icon-button" aria-label="Downloads" title="Downloads of this run" popovertarget=${panel}><${Icon} name="download" /></button>`}
+      ${!narrow&&toggleFull&&html`<button type="button" class="icon-button" aria-label="Full screen" title="Full screen" onClick=${toggleFull}><${Icon} name="expand" /></button>`}
+      <${More} ...${{link,zoom,owner,drives,paste:paste2,live,narrow,shoot,sizes,stop:stop2,toggleFull,panel}} />
+      ${!narrow&&owner&&html`<button type="button" class="button small danger-quiet" disabled=${!live} onClick=${stop2}><${Icon} name="stop" />Stop</button>`}
+    </div>
+    ${owner&&html`<${DownloadList} id=${panel} link=${link} owner=${owner} toasts=${toasts} />`}
+    ${full&&html`<button type="button" class="button small live-unfull" onClick=${toggleFull}><${Icon} name="shrink" />Leave full screen</button>`}
+  </div>`}function More({link,zoom,owner,drives,paste:paste2,live,narrow,shoot,sizes,stop:stop2,toggleFull,panel}){let touch=useMedia(TOUCH),fingers=useStore(zoom.
+fingers),items=[owner&&live&&narrow&&{label:"Screenshot",icon:"camera",run:()=>shoot(!1)},owner&&live&&{label:"Screenshot of the whole page",icon:"page",run:()=>shoot(
+!0)},owner&&narrow&&{label:"Downloads of this run",icon:"download",run:()=>document.getElementById(panel).showPopover()},drives&&{label:"Copy what is selected",
+icon:"copy",run:()=>link.copy()},drives&&{label:"Paste from this device",icon:"paste",run:()=>paste(link,paste2)},...narrow?sizes.list.filter(({value})=>value!==
+sizes.value).map(({value,label})=>({label:`Size: ${label.toLowerCase()}`,icon:"expand",run:()=>sizes.choose(value)})):[],touch&&drives&&(fingers==="view"?{label:"\
+Give two fingers to the page",icon:"fingers",run:()=>zoom.chooseFingers("page")}:{label:"Zoom with two fingers",icon:"fingers",run:()=>zoom.chooseFingers("view")}),
+narrow&&toggleFull&&{label:"Full screen",icon:"expand",run:toggleFull},owner&&live&&narrow&&{label:"Stop the browser",icon:"stop",danger:!0,run:stop2}].filter(Boolean);
+return items.length>0&&html`<${Menu} label="More" items=${items} />`}function Exit({run}){return run?run.proxy?html`<span class="live-exit"><${Country} code=${run.
+proxy.country} />${run.proxy.exitIp?html`<span class="mono">${run.proxy.exitIp}</span>`:"Exit IP not known yet"}</span>`:html`<span class="live-exit">No proxy</span>`:
+null}function useSizes(link,zoom,drives){let scale=useStore(zoom.scale),{resized}=useStore(link.window),value=resized&&drives?"window":scale===null?"fit":scale===
+1?"own":"other",list=[{value:"fit",label:"Fit"},{value:"own",label:"100 %"},value==="other"&&{value,label:`${Math.round(scale*100)} %`},drives&&{value:"window",
+label:"My window’s size"}].filter(Boolean);return{value,list,choose:to=>{to==="window"?link.fitWindow(zoom.room):value==="window"&&link.restoreWindow(),to!=="\
+other"&&zoom.scale.set(to==="own"?1:null)}}}function SizeChoice({sizes}){return html`<select class="live-size" aria-label="Size" title="How large the page is shown" value=${sizes.
+value} onChange=${event=>sizes.choose(event.currentTarget.value)}>
+    ${sizes.list.map(({value,label})=>html`<option key=${value} value=${value}>${label}</option>`)}
+  </select>`}function useScreenshot(link,owner,toasts){let[busy,setBusy]=d(!1);return[busy,async whole=>{setBusy(!0);try{save(await owner.screenshot(link.tabs.value.
+active,whole),`${fileName(owner.profile?.name||"screenshot")} ${stamp(new Date)}.png`)}catch(problem){toasts.say({text:"There is no screenshot.",more:problemWords(
+problem),tone:"bad"})}setBusy(!1)}]}function fileName(text2){return text2.replace(/[\p{C}\\/:*?"<>|]+/gu,"_").slice(0,80)}function stamp(now){let two=n=>String(
+n).padStart(2,"0");return`${now.getFullYear()}-${two(now.getMonth()+1)}-${two(now.getDate())} ${two(now.getHours())}.${two(now.getMinutes())}.${two(now.getSeconds())}`}
+function useFullScreen(view){let[full,setFull]=d(!1);A(()=>{let changed=()=>setFull(!!document.fullscreenElement);return document.addEventListener("fullscreench\
+ange",changed),()=>document.removeEventListener("fullscreenchange",changed)},[]);let toggle=()=>(document.fullscreenElement?document.exitFullscreen():view.current.
+requestFullscreen({navigationUI:"hide"})).catch(()=>{});return[full,document.fullscreenEnabled?toggle:null]}function useMedia(query){let[matches,setMatches]=d(()=>matchMedia(
+query).matches);return A(()=>{let list=matchMedia(query),changed=()=>setMatches(list.matches);return list.addEventListener("change",changed),()=>list.removeEventListener(
+"change",changed)},[query]),matches}var MAC=/^Mac|^iP/.test(navigator.platform),ESCAPES=3,KEY_CODES={__proto__:null,59:186,61:187,173:189},PLACEHOLDER=matchMedia("(pointer: coarse)").matches?" ":
+"",KEY_PRESSES={__proto__:null,Backspace:{key:"Backspace",code:"Backspace",keyCode:8,text:""},Delete:{key:"Delete",code:"Delete",keyCode:46,text:""},Enter:{key:"\
+Enter",code:"Enter",keyCode:13,text:"\r"}};function cmdIsCtrl(link){return MAC&&link.hello.value?.os!=="mac"}function modifiers(event,link){let control=event.ctrlKey||
+event.metaKey&&cmdIsCtrl(link),meta=event.metaKey&&!cmdIsCtrl(link);return(event.altKey?1:0)|(control?2:0)|(meta?4:0)|(event.shiftKey?8:0)}var Keyboard=class{#field;#link;#leave;#held=new Map;#dead=!1;#escapes=0;constructor(field,link,leave){
+this.#field=field,this.#link=link,this.#leave=leave}begin(){let handlers={keydown:event=>this.#down(event),keyup:event=>this.#up(event),compositionstart:()=>{this.#dead=
+!1},compositionupdate:({data})=>this.#link.input({type:"compose",text:data,start:data.length,end:data.length}),compositionend:({data})=>this.#composed(data),input:event=>this.#input(
+event),paste:event=>this.#paste(event),copy:event=>this.#copy(event,!1),cut:event=>this.#copy(event,!0),focus:()=>this.#empty(),blur:()=>this.#releaseAll()};for(let[
+name,handler]of Object.entries(handlers))this.#field.addEventListener(name,handler);return()=>{for(let[name,handler]of Object.entries(handlers))this.#field.removeEventListener(
+name,handler)}}resetEscapes(){this.#escapes=0}#down(event){if(event.isComposing||event.keyCode===229||["Process","Unidentified"].includes(event.key)||this.#countEscape(
+event))return;if(event.key==="Dead"){this.#dead=!0;return}if(this.#dead&&[...event.key].length===1)return;if(isModifier(event.key)||(this.#dead=!1),event.key===
+"AltGraph"){this.#releaseKey("ControlLeft"),event.preventDefault();return}let shortcut=(MAC?event.metaKey:event.ctrlKey)&&!event.altKey?letter(event):"";shortcut===
+"v"||event.key==="Insert"&&event.shiftKey||(event.preventDefault(),!event.shiftKey&&(shortcut==="c"||shortcut==="x")?this.#link.input({type:"copy",cut:shortcut===
+"x"}):event.key==="Insert"&&event.ctrlKey?this.#link.input({type:"copy",cut:!1}):this.#press(event))}#countEscape(event){return event.key!=="Escape"?this.#escapes=
+0:event.repeat||this.#escapes++,this.#escapes<ESCAPES?!1:(this.#escapes=0,event.preventDefault(),this.#leave(),!0)}#press(event){let pressed={...keyNames(event,
+this.#link),text:typed(event),location:event.location,modifiers:typedModifiers(event,this.#link)};this.#link.input({type:"key",kind:"down",...pressed,repeat:event.
+repeat}),this.#held.set(event.code||event.key,pressed),MAC&&event.metaKey&&event.key!=="Meta"&&this.#releaseKey(event.code||event.key)}#up(event){this.#held.has(
+event.code||event.key)&&(event.preventDefault(),this.#releaseKey(event.code||event.key,typedModifiers(event,this.#link)))}#releaseKey(place,withModifiers=0){let pressed=this.#held.
+get(place);this.#held.delete(place)&&this.#link.input({type:"key",kind:"up",...pressed,text:"",repeat:!1,modifiers:withModifiers})}#releaseAll(){for(let place of[
+...this.#held.keys()])this.#releaseKey(place);this.#dead=!1,this.#escapes=0}#composed(text2){this.#link.input(text2?{type:"text",text:text2}:{type:"compose",text:"",
+start:0,end:0}),this.#empty()}#input(event){if(event.isComposing||/Composition/.test(event.inputType))return;let text2=event.data??this.#field.value.replace(PLACEHOLDER,
+"");this.#empty(),this.#dead=!1,/^delete.*Forward$/.test(event.inputType)?this.#pressKey("Delete"):event.inputType.startsWith("delete")?this.#pressKey("Backspac\
+e"):/^insert(LineBreak|Paragraph)$/.test(event.inputType)?this.#pressKey("Enter"):text2&&this.#link.input({type:"text",text:text2})}#pressKey(name){let pressed={
+type:"key",...KEY_PRESSES[name],location:0,repeat:!1,modifiers:0};this.#link.input({...pressed,kind:"down"}),this.#link.input({...pressed,kind:"up",text:""})}#paste(event){
+event.preventDefault(),this.#link.text(event.clipboardData?.getData("text/plain")||"")}#copy(event,cut){event.preventDefault(),this.#link.input({type:"copy",cut})}#empty(){
+this.#field.value=PLACEHOLDER}};function isModifier(key){return["Shift","Control","Alt","AltGraph","Meta","CapsLock"].includes(key)}function letter({key,code}){
+if(/^[a-z]$/i.test(key))return key.toLowerCase();let[,latin=""]=key.codePointAt(0)>127&&/^Key([A-Z])$/.exec(code)||[];return latin.toLowerCase()}function keyNames({
+key,code,keyCode},link){return key==="Meta"&&cmdIsCtrl(link)?{key:"Control",code:code.replace("Meta","Control"),keyCode:17}:{key,code,keyCode:KEY_CODES[keyCode]||
+keyCode}}function insertsText(event){return[...event.key].length!==1||event.metaKey?!1:event.getModifierState("AltGraph")||!event.ctrlKey&&(MAC||!event.altKey)}
+function typed(event){return event.key==="Enter"?"\r":insertsText(event)?event.key:""}function typedModifiers(event,link){let all=modifiers(event,link);return insertsText(
+event)&&(event.getModifierState("AltGraph")||MAC)?all&-4:all}var BUTTONS=["left","middle","right","back","forward"],BITS=[1,4,2,8,16],CLICKS=3,LINE=40,FrameThrottle=class{#work;#given=null;#frame=0;constructor(work){this.#work=
+work}schedule(what){this.#given=what,this.#frame||=requestAnimationFrame(()=>this.flush())}flush(){cancelAnimationFrame(this.#frame),this.#frame=0;let given=this.#given;
+this.#given=null,given&&this.#work(given)}};function clicks({detail}){return Math.min(Math.max(detail,1),CLICKS)}function listen(target,handlers){for(let[name,handler]of Object.
+entries(handlers))target.addEventListener(name,handler,{passive:!1});return()=>{for(let[name,handler]of Object.entries(handlers))target.removeEventListener(name,
+handler)}}var Mouse=class{#canvas;#picture;#link;#focus;#held=0;#move=new FrameThrottle(message=>this.#link.input(message));constructor(canvas,picture,link,focus){
+this.#canvas=canvas,this.#picture=picture,this.#link=link,this.#focus=focus}begin(){let ends=[listen(this.#canvas,{mousedown:event=>this.#down(event),wheel:event=>this.#wheel(
+event),contextmenu:event=>event.preventDefault()}),listen(window,{mousemove:event=>this.#moved(event),mouseup:event=>this.#up(event)}),this.#link.control.watch(
+()=>{this.#link.drives||(this.#held=0)})];return()=>ends.forEach(end=>end())}#message(event,kind,more2){return{type:"mouse",kind,...this.#picture.point(event),button:"\
+none",buttons:this.#held,clicks:0,modifiers:modifiers(event,this.#link),dx:0,dy:0,...more2}}#moved(event){if(event.target!==this.#canvas&&!this.#held)return;let lost=this.#held&
+~event.buttons;lost&&BITS.forEach((bit,i)=>lost&bit&&this.#release(event,i)),this.#move.schedule(this.#message(event,"move"))}#down(event){event.preventDefault(),
+!(!this.#link.drives||!BUTTONS[event.button])&&(this.#focus(event),this.#move.flush(),this.#held|=BITS[event.button],this.#link.input(this.#message(event,"down",
+{button:BUTTONS[event.button],clicks:clicks(event)})))}#up(event){this.#held&BITS[event.button]&&(event.preventDefault(),this.#release(event,event.button))}#release(event,button){
+this.#move.flush(),this.#held&=~BITS[button],this.#link.input(this.#message(event,"up",{button:BUTTONS[button],clicks:clicks(event)}))}#wheel(event){event.preventDefault();
+let unit=[1,LINE,this.#canvas.clientHeight][event.deltaMode];this.#move.flush(),this.#link.input(this.#message(event,"wheel",{dx:event.deltaX*unit,dy:event.deltaY*
+unit}))}},Touch=class{#room;#picture;#link;#zoom;#moving=null;#move=new FrameThrottle(message=>this.#link.input(message));#drag=new FrameThrottle(touches=>this.#picture.
+drag(touches));constructor(room,picture,link,zoom){this.#room=room,this.#picture=picture,this.#link=link,this.#zoom=zoom}begin(){return listen(this.#room,{touchstart:event=>this.#start(
+event),touchmove:event=>{event.preventDefault(),this.#moving?this.#drag.schedule(this.#here(event)):this.#move.schedule(this.#message(event,"move"))},touchend:event=>this.#end(
+event,event.targetTouches.length?"move":"end"),touchcancel:event=>this.#end(event,"cancel")})}#start(event){let more2=this.#moving===!1&&this.#here(event).length>
+1&&this.#zoom.fingers.value==="view";more2&&this.#sendNow(event,"cancel"),this.#moving===null&&(this.#moving=event.target===this.#room||!this.#link.drives&&this.#picture.
+zoomed),(more2||!this.#link.drives&&this.#here(event).length>1)&&(this.#moving=!0),this.#moving?this.#hold(event):this.#sendNow(event,"start")}#end(event,kind){
+this.#moving?this.#here(event).length?this.#hold(event):event.preventDefault():this.#sendNow(event,kind),this.#here(event).length||(this.#moving=null)}#hold(event){
+event.preventDefault(),this.#drag.flush(),this.#picture.hold(this.#here(event))}#sendNow(event,kind){event.preventDefault(),this.#move.flush(),this.#link.input(
+this.#message(event,kind))}#message(event,kind){let points=(kind==="cancel"?[]:this.#here(event)).map(touch=>({id:touch.identifier,...this.#picture.point(touch),
+force:touch.force}));return{type:"touch",kind,points,modifiers:modifiers(event,this.#link)}}#here({touches}){return[...touches].filter(({target})=>this.#room.contains(
+target))}};var MOST=5,NEARLY=1.03,FINGERS="warren.live.fingers",Zoom=class{scale=new Store(null);fingers=new Store(readFingers());room={width:0,height:0};chooseFingers(what){
+this.fingers.set(what);try{localStorage.setItem(FINGERS,what)}catch{}}};function readFingers(){try{return localStorage.getItem(FINGERS)==="page"?"page":"view"}catch{
+return"view"}}function fitScale(room,page){return Math.min(room.width/page.width,room.height/page.height)}function placed(room,page,scale){let[width,height]=[page.
+width*scale,page.height*scale];return{left:Math.max(0,(room.width-width)/2),top:Math.max(0,(room.height-height)/2),width,height}}function fingersAt([a,b=a]){return{
+x:(a.x+b.x)/2,y:(a.y+b.y)/2,apart:Math.hypot(a.x-b.x,a.y-b.y)}}function pinched({room,page,scale,scroll,from,to}){let fit=fitScale(room,page),ratio=from.apart>0&&
+to.apart>0?to.apart/from.apart:1,wanted=Math.min(Math.max(scale*ratio,fit),Math.max(MOST,fit)),now=wanted<fit*NEARLY?fit:wanted,[before,after]=[placed(room,page,
+scale),placed(room,page,now)],x=(scroll.left+from.x-before.left)/scale,y=(scroll.top+from.y-before.top)/scale,within=(at,whole,seen)=>Math.min(Math.max(at,0),Math.
+max(0,whole-seen));return{scale:now===fit?null:now,scroll:{left:within(x*now+after.left-to.x,after.width,room.width),top:within(y*now+after.top-to.y,after.height,
+room.height)}}}var RESIZED_MS=150,SCRIPT_MS=1500,CURSORS=new Set(["default","none","context-menu","help","pointer","progress","wait","cell","crosshair","text","vertical-text",
+"alias","copy","move","no-drop","not-allowed","grab","grabbing","all-scroll","col-resize","row-resize","n-resize","e-resize","s-resize","w-resize","ne-resize","\
+nw-resize","se-resize","sw-resize","ew-resize","ns-resize","nesw-resize","nwse-resize","zoom-in","zoom-out"]),Picture=class{place=new Store(null);#room;#canvas;#link;#zoom;#frame=null;#timer=0;#asked="";#fitted="";#gesture=null;constructor(room,canvas,link,zoom){
+this.#room=room,this.#canvas=canvas,this.#link=link,this.#zoom=zoom}begin(){this.#link.draw=(header,blob)=>this.draw(header,blob);let observer=new ResizeObserver(
+()=>this.#resized());try{observer.observe(this.#room.parentElement,{box:"device-pixel-content-box"})}catch{observer.observe(this.#room.parentElement)}let unwatch=[
+this.#link.hello.watch(()=>this.#ask(!0)),this.#zoom.scale.watch(()=>this.#resized()),...[this.#link.window,this.#link.control,this.#link.tabs].map(store=>store.
+watch(()=>this.#fitWindow()))];return()=>{observer.disconnect(),unwatch.forEach(end=>end()),clearTimeout(this.#timer),this.#link.draw=async()=>{}}}async draw(header,blob){
+let bitmap=await createImageBitmap(blob),canvas=this.#canvas;(canvas.width!==bitmap.width||canvas.height!==bitmap.height)&&(canvas.width=bitmap.width,canvas.height=
+bitmap.height),canvas.getContext("2d",{alpha:!1}).drawImage(bitmap,0,0),bitmap.close();let before=this.#frame;this.#frame=header,(before?.width!==header.width||
+before?.height!==header.height)&&this.#resized()}point({clientX,clientY}){if(!this.#frame)return{x:0,y:0};let{left,top,width,height}=this.#canvas.getBoundingClientRect(),
+{width:pageWidth,height:pageHeight,offsetTop=0}=this.#frame,within=(at,size)=>Math.round(Math.min(Math.max(at,0),size)*100)/100;return{x:within((clientX-left)/width*
+pageWidth,pageWidth),y:within((clientY-top)/height*pageHeight-offsetTop,pageHeight)}}hold(touches){let{scrollLeft:left,scrollTop:top}=this.#room;this.#gesture=this.#frame&&
+{scale:this.#place().scale,scroll:{left,top},from:this.#fingers(touches)}}drag(touches){if(!this.#gesture)return;let{scale,scroll}=pinched({room:this.#zoom.room,
+page:this.#frame,...this.#gesture,to:this.#fingers(touches)});this.#zoom.scale.set(scale),this.#room.scrollTo(scroll)}get zoomed(){let{scrollWidth,clientWidth,scrollHeight,
+clientHeight}=this.#room;return this.#zoom.scale.value!==null&&(scrollWidth>clientWidth||scrollHeight>clientHeight)}#fingers(touches){let{left,top}=this.#room.getBoundingClientRect();
+return fingersAt(touches.slice(0,2).map(({clientX,clientY})=>({x:clientX-left,y:clientY-top})))}#resized(){this.#layout(),clearTimeout(this.#timer),this.#timer=
+setTimeout(()=>{this.#ask(!1),this.#fitWindow()},RESIZED_MS)}#ask(anew){let{clientWidth,clientHeight}=this.#room,{width=0,height=0}=this.#zoom.scale.value===null?
+{}:this.place.value||{},size={width:Math.round(Math.max(clientWidth,width)*devicePixelRatio),height:Math.round(Math.max(clientHeight,height)*devicePixelRatio)},
+asked=`${size.width}×${size.height}`;!size.width||!size.height||!anew&&asked===this.#asked||(this.#asked=asked,this.#link.send({type:"size",...size}))}#fitWindow(){
+let{resized}=this.#link.window.value,size={width:Math.round(this.#zoom.room.width),height:Math.round(this.#zoom.room.height)},fitted=resized&&this.#link.drives?
+`${size.width}×${size.height} ${this.#link.tabs.value.active}`:"";fitted&&fitted!==this.#fitted&&this.#link.fitWindow(size),this.#fitted=fitted}#place(){return{
+...placed(this.#zoom.room,this.#frame,this.#scale()),scale:this.#scale()}}#scale(){return this.#zoom.scale.value??fitScale(this.#zoom.room,this.#frame)}#layout(){
+if(this.#room.classList.toggle("is-zoomed",this.#zoom.scale.value!==null),this.#zoom.room={width:this.#room.clientWidth,height:this.#room.clientHeight},!this.#frame)
+return;let whole=size=>Math.round(size*devicePixelRatio)/devicePixelRatio,place=this.#place();for(let side of["left","top","width","height"])place[side]=whole(place[side]),
+this.#canvas.style[side]=`${place[side]}px`;this.#canvas.hidden=!1,this.place.set(place)}};function Stage({link,zoom,away,label,leave,over}){let[room,canvas,field]=[
+T(null),T(null),T(null)],[place,setPlace]=d(null),phase=useStore(link.phase),control=useStore(link.control),hello=useStore(link.hello),cursor=useStore(link.cursor),
+zoomed=useStore(zoom.scale)!==null,drives=phase.name==="live"&&control.you&&!hello?.readonly;return F(()=>{let picture=new Picture(room.current,canvas.current,link,
+zoom),keys=new Keyboard(field.current,link,leave),focus=event=>{let{left,top}=room.current.getBoundingClientRect();field.current.style.left=`${event.clientX-left+
+room.current.scrollLeft}px`,field.current.style.top=`${event.clientY-top+room.current.scrollTop}px`,field.current.focus({preventScroll:!0}),keys.resetEscapes()},
+ends=[...[picture,keys,new Mouse(canvas.current,picture,link,focus),new Touch(room.current,picture,link,zoom)].map(part=>part.begin()),picture.place.watch(setPlace)];
+return()=>ends.forEach(end=>end())},[link,zoom]),A(()=>{canvas.current.style.cursor=drives&&CURSORS.has(cursor)?cursor:"default"},[cursor,drives]),html`<div class=${`\
+stage${away?" is-away":""}${drives?" drives":""}`}>
+    <div class="stage-room" ref=${room} role=${zoomed?"group":void 0} tabindex=${zoomed?0:void 0} aria-label=${zoomed?"The enlarged picture. Arrow keys move it.":
+void 0}>
+      <canvas ref=${canvas} hidden role="img" aria-label=${label}></canvas>
+      <textarea ref=${field} class="typing" disabled=${!drives} aria-label="The page. What you type goes to it. Press Esc three times to release the keyboard."
+        autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${!1} rows="1"></textarea>
+      <${ScriptPointer} link=${link} place=${place} />
+    </div>
+    ${over(place)}
+  </div>`}function ScriptPointer({link,place}){let script=useStore(link.script),pointer=T(null),[shown,setShown]=d(!1),placed2=place&&typeof script.x=="number"&&
+typeof script.y=="number";return A(()=>{if(!placed2)return;setShown(!0);let timer=setTimeout(()=>setShown(!1),SCRIPT_MS);return()=>clearTimeout(timer)},[script]),
+F(()=>{!placed2||!pointer.current||(pointer.current.style.left=`${place.left+script.x*place.scale}px`,pointer.current.style.top=`${place.top+script.y*place.scale}\
+px`)}),placed2?html`<div ref=${pointer} class=${`script-pointer${shown?"":" is-gone"}`} aria-hidden="true">
+    <svg viewBox="0 0 16 16"><path d="M2 1l11 6.5-5 1.2L5.6 14z" /></svg><span>script</span></div>`:null}function Tabs({link,drives}){let{tabs=[],active}=useStore(link.tabs),list=T(null),tab=(what,more2)=>link.send({type:"tab",do:what,...more2});return A(()=>list.current?.
+querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[active,tabs.length]),html`<ul class="live-tabs" ref=${list} aria-label="Tabs">
+    ${tabs.map(({id,title,url,crashed})=>html`<li key=${id} class=${`live-tab${id===active?" is-active":""}`}>
+      <button type="button" class="live-tab-name" disabled=${!drives&&id!==active} aria-current=${id===active?"true":void 0} title=${title||url}
+        onClick=${()=>drives&&id!==active&&tab("show",{tab:id})}>
+        ${crashed&&html`<span class="crashed"><${Icon} name="warning" /><span class="visually-hidden">Crashed: </span></span>`}
+        <bdi>${nameOf(title,url)}</bdi></button>
+      ${drives&&html`<button type="button" class="icon-button" aria-label=${`Close ${nameOf(title,url)}`} title="Close" onClick=${()=>tab("close",{tab:id})}><${Icon} name="close" /></button>`}
+    </li>`)}
+    ${drives&&html`<li class="live-tab-new"><button type="button" class="icon-button" aria-label="Open a tab" title="Open a tab" onClick=${()=>tab("open",{url:"\
+about:blank"})}><${Icon} name="plus" /></button></li>`}
+  </ul>`}function nameOf(title,url=""){return!title||title==="about:blank"?url==="about:blank"||!url?"New tab":url.replace(/^\w+:\/\//,"").slice(0,60):title}function addressOf(typed2){
+let text2=typed2.trim();if(text2===""||/^about:blank$/i.test(text2))return"about:blank";let named=/^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.test(text2),bare=/^(?:localhost|[\d.]+|\[[\da-f:.]+\]|[^/?#:]+\.localhost)(?=[:/?#]|$)/i.
+test(text2);try{let url=new URL(named?text2:`${bare?"http":"https"}:${"/".repeat(2)}${text2}`);return["http:","https:"].includes(url.protocol)&&!/\s/.test(text2)?
+url.href:""}catch{return""}}function Address2({link,drives}){let page=useStore(link.page),[typed2,setTyped]=d(null),[fault,setFault]=d(""),field=T(null),url=page?.
+url&&page.url!=="about:blank"?page.url:"",go=(what,more2)=>link.send({type:"go",do:what,...more2}),reset=()=>{setTyped(null),setFault("")};A(reset,[page?.tab]);
+let submit=event=>{event.preventDefault();let to=addressOf(field.current.value);if(!to){setFault("Only http, https and about:blank addresses can be opened.");return}
+go("to",{url:to}),reset(),document.querySelector(".typing")?.focus({preventScroll:!0})};return html`<div class="live-address">
+    <button type="button" class="icon-button" aria-label="Back" title="Back" disabled=${!drives||!page?.canGoBack} onClick=${()=>go("back")}><${Icon} name="back" /></button>
+    <button type="button" class="icon-button" aria-label="Forward" title="Forward" disabled=${!drives||!page?.canGoForward} onClick=${()=>go("forward")}><${Icon} name="forward" /></button>
+    ${page?.loading?html`<button type="button" class="icon-button" aria-label="Stop loading" title="Stop loading" disabled=${!drives} onClick=${()=>go("stop")}><${Icon} name="close" /></button>`:
+html`<button type="button" class="icon-button" aria-label="Reload" title="Reload" disabled=${!drives||!page} onClick=${()=>go("reload")}><${Icon} name="reload" /></button>`}
+    <form onSubmit=${submit}>
+      <input ref=${field} class=${page?.loading?"is-loading":""} aria-label="Address" inputmode="url" autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${!1}
+        readonly=${!drives} placeholder=${drives?"Type an address":"New tab"} value=${typed2??url} aria-invalid=${fault?"true":void 0} aria-describedby=${fault?
+"address-fault":void 0}
+        onInput=${event=>{setTyped(event.currentTarget.value),setFault("")}} onFocus=${event=>event.currentTarget.select()}
+        onBlur=${reset} onKeyDown=${event=>event.key==="Escape"&&reset()} />
+      <p class="fault" id="address-fault" role="alert">${fault}</p>
+    </form>
+  </div>`}var SAME_ERROR_MS=4e3;function LiveView({link,owner=null}){let[toasts]=d(()=>new Toasts),[zoom]=d(()=>new Zoom),[pasting,setPasting]=d(!1),phase=useStore(link.phase),
+hello=useStore(link.hello),control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStore(link.tabs),crashed=!!tabs.find(tab=>tab.id===active)?.
+crashed,drives=phase.name==="live"&&control.you&&!hello?.readonly,view=T(null),title=owner?.profile?.name||page?.title||"Live view";A(()=>(document.title=`${title}\
+ — Warren`,()=>{document.title="Warren"}),[title]),useErrors(link,toasts);let leave=()=>view.current.querySelector(".live-address input").focus(),type=()=>view.
+current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
+    <header class="live-bars">
+      <${Bar} ...${{link,zoom,owner,drives,toasts,view,paste:()=>setPasting(!0)}} />
+      <div class="live-top">
+        ${hello?.readonly?html`<${TabName} link=${link} />`:html`<nav class="live-tabs-room" aria-label="The browser’s tabs"><${Tabs} link=${link} drives=${drives} /></nav>`}
+      </div>
+      ${!hello?.readonly&&html`<div class="live-row">
+        <${Address2} link=${link} drives=${drives} />
+        ${drives&&html`<button type="button" class="icon-button keyboard-button" aria-label="Show the keyboard" title="Show the keyboard" onClick=${type}><${Icon} name="keyboard" /></button>`}
+      </div>`}
+    </header>
+    <main class="live-main" id="main">
+      <${Stage} link=${link} zoom=${zoom} away=${phase.name!=="live"||crashed} leave=${leave} label=${`Picture of the page ${page?.title||page?.url||""}`}
+        over=${place=>html`<${Options} link=${link} drives=${drives} place=${place} /><${Overlay} ...${{link,phase,drives,crashed,...owner}} />`} />
+      <${Transfers} link=${link} toasts=${toasts} />
+    </main>
+    <footer class="live-foot">
+      <p class="live-hint">${drives?"Click to type. Press Esc three times to release the keyboard.":""}</p>
+      <${Speed} link=${link} />
+    </footer>
+    <${PageDialog} link=${link} drives=${drives} />
+    <${Chooser} link=${link} drives=${drives} />
+    <${Copied} link=${link} toasts=${toasts} />
+    ${pasting&&drives&&html`<${PasteBox} link=${link} close=${()=>setPasting(!1)} />`}
+    <${ToastArea} toasts=${toasts} />
+  </div>`}function TabName({link}){let page=useStore(link.page);return html`<p class="live-tab-only"><bdi>${page?.title||page?.url||""}</bdi></p>`}function useErrors(link,toasts){
+A(()=>{let last={text:"",at:0};return link.error.watch(({message,code})=>{let text2=message||`The server refused that (${code}).`;text2===last.text&&performance.
+now()-last.at<SAME_ERROR_MS||(last={text:text2,at:performance.now()},toasts.say({text:text2}))})},[link])}function Overlay({link,phase,drives,crashed,home,start:start2,
+starting}){let{tabs=[]}=useStore(link.tabs),hello=useStore(link.hello);return phase.name!=="live"?html`<${Away} ...${{link,phase,home,start:start2,starting}} />`:
+crashed?html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
+      ${drives&&html`<button type="button" class="button primary" onClick=${()=>link.send({type:"go",do:"reload"})}><${Icon} name="reload" />Reload</button>`}<//>`:
+hello&&tabs.length===0&&drives?html`<${Card} title="No tab is open"><button type="button" class="button primary" onClick=${()=>link.send({type:"tab",do:"open",url:"\
+about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Card({title,children}){return html`<div class="over" role="status"><div class="over-card"><h2>${title}</h2>${children}</div></div>`}
+function Away({link,phase,home,start:start2,starting}){let again=html`<button type="button" class="button" onClick=${()=>link.connect()}>Try now</button>`,back=home&&
+html`<a class="button" href=${home}>Go to the profiles</a>`,words=phase.words&&html`<p>${phase.words}</p>`;return phase.name==="connecting"?html`<${Card} title="Connecting…"><p class="muted">The picture comes in a moment.</p><//>`:
+phase.name==="lost"?html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again}<//>`:phase.status===
+409?html`<${Card} title="The browser does not run">${words}
+      ${start2&&html`<button type="button" class="button primary" disabled=${starting} onClick=${start2}><${Icon} name="play" />${starting?"Starting…":"Start \
+it"}</button>`}${back}<//>`:phase.status===1e3?html`<${Card} title="The view has ended">${words}${again}${back}<//>`:phase.status===401||phase.status===403?html`<${Card} title="You may not see this">${words}${back}<//>`:
+html`<${Card} title="This link is over">${words}<p>${home?"The profile or its run is gone.":"It was for one run of the browser. Ask for a new one from whoever g\
+ave it to you."}</p>${back}<//>`}function Speed({link}){let{latency,rate}=useStore(link.meter.shown),roundTrip=useStore(link.roundTrip),about=`From your input t\
+o the changed picture: the middle of the last 30.${roundTrip==null?"":` The link’s round trip: ${span(roundTrip)}.`}`;return html`<p class="live-speed number" title=${about}>${latency==
+null?"":html`<span><span class="visually-hidden">From input to picture: </span>${Math.round(latency)} ms</span>`}
+    <span title=${rate?"Pictures in the last second":"The page does not change, so there are no new pictures."}>${rate?`${rate} fps`:"idle"}</span></p>`}var LISTED=100;function LivePage({params}){let app=useApp(),id=params.get("profile")||"",readonly=params.has("readonly"),link=w(()=>new LiveLink(new KeyAccess(app.
+api,id,readonly)),[app,id,readonly]),profile=useProfile(app,id);A(()=>link.begin(),[link]);let starting=useStore(app.busy).has(id),actions=w(()=>new Actions(app,
+id,link),[app,id,link]),owner={profile,starting,home:href("profiles"),start:()=>actions.start(profile),stop:drivers=>actions.stop(profile,drivers),screenshot:(tab,whole)=>actions.
+screenshot(tab,whole),downloads:()=>actions.downloads(),download:name=>actions.download(name)};return html`<${LiveView} link=${link} owner=${owner} />`}function useProfile(app,id){
+let[profile,setProfile]=d(null),event=useStore(app.model.event),turn=T(0),about=event?.type==="everything"||event?.data?.id===id||event?.data?.profileId===id?event:
+null,last=T(null);return about&&(last.current=about),A(()=>{let mine=++turn.current;app.api.get(`/profiles/${encodeURIComponent(id)}`).then(answer=>mine===turn.
+current&&setProfile(answer),()=>{})},[app,id,last.current]),profile}var Actions=class{#app;#link;#id;#path;constructor(app,id,link){this.#app=app,this.#id=id,this.#link=
+link,this.#path=`/profiles/${encodeURIComponent(id)}`}start(profile){return this.#app.during(this.#id,async()=>{try{await this.#app.api.post(`${this.#path}/star\
+t`),this.#link.connect()}catch(problem){this.#failed(`${nameOf2(profile)} did not start`,problem)}})}stop(profile,drivers){return drivers?this.#app.open(ConfirmDialog,
+{title:"Stop this browser?",verb:"Stop",work:()=>this.#stop(),children:html`<p>${drivers}. <${Name}>${nameOf2(profile)}<//> is closed for everybody. Its tabs and cookies are kept.</p>`}):
+this.#stop().then(()=>this.#app.toasts.say({text:`${nameOf2(profile)} is closed. Its tabs and cookies are kept.`,tone:"good"}),problem=>this.#failed(`${nameOf2(
+profile)} did not stop`,problem))}#stop(){return this.#app.api.post(`${this.#path}/stop`)}async screenshot(tab,whole){let query=new URLSearchParams({tab,fullPage:String(
+whole)});return(await this.#open(`screenshot?${query}`)).blob()}async downloads(){return(await this.#app.api.get(`${this.#path}/downloads`,{limit:LISTED})).data}async download(name){
+return(await this.#open(`downloads/${encodeURIComponent(name)}`)).blob()}#open(rest){return this.#app.api.open("GET",`api/v1${this.#path}/${rest}`)}#failed(text2,problem){
+this.#app.toasts.say({text:text2,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad"})}};function nameOf2(profile){return profile?.name||"The p\
+rofile"}var PERIOD_MS=1e3,AWAY_MS=1e3,FIRST_WAIT_MS2=2e3,LONGEST_WAIT_MS2=6e4,TileSocket=class{#access;#size;#draw;#socket=null;#timer=0;#wait=FIRST_WAIT_MS2;#ended=!1;constructor(access,size,draw){
+this.#access=access,this.#size=size,this.#draw=draw}begin(){return this.#connect(),()=>{this.#ended=!0,clearTimeout(this.#timer),this.#socket?.close()}}async#connect(){
+let protocols=await this.#access.protocols().catch(()=>null);if(this.#ended)return;if(!protocols){this.#again();return}let address2=new URL(`${this.#access.path}\
+?tile=1`,document.baseURI);address2.protocol=address2.protocol.replace("http","ws");let socket=new WebSocket(address2,["warren.live",...protocols]);this.#socket=
+socket,socket.binaryType="arraybuffer",socket.onopen=()=>{this.#wait=FIRST_WAIT_MS2,socket.send(JSON.stringify({type:"size",...this.#size}))},socket.onmessage=({
+data})=>typeof data!="string"&&this.#frame(socket,data),socket.onclose=()=>this.#again()}#again(){this.#ended||(clearTimeout(this.#timer),this.#timer=setTimeout(
+()=>this.#connect(),this.#wait),this.#wait=Math.min(this.#wait*2,LONGEST_WAIT_MS2))}async#frame(socket,data){let seq;try{let length=new DataView(data).getUint16(
+0);({seq}=JSON.parse(new TextDecoder().decode(new Uint8Array(data,2,length)))),await this.#draw(new Blob([new Uint8Array(data,2+length)]))}catch{if(!seq)return}
+this.#ended||socket.readyState!==WebSocket.OPEN||(this.#timer=setTimeout(()=>socket.send(JSON.stringify({type:"ack",seq})),PERIOD_MS))}};function watchTile(api,profileId,canvas,drawn=()=>{}){
+let end=null,timer=0,seen=!1,draw=async blob=>{let bitmap=await createImageBitmap(blob);canvas.width=bitmap.width,canvas.height=bitmap.height,canvas.getContext(
+"2d",{alpha:!1}).drawImage(bitmap,0,0),bitmap.close(),drawn()},changed=()=>{clearTimeout(timer),seen&&!document.hidden?end||=new TileSocket(new KeyAccess(api,profileId,
+!1),sizeOf2(canvas),draw).begin():timer=setTimeout(leave,AWAY_MS)},leave=()=>{end?.(),end=null},observer=new IntersectionObserver(entries=>{seen=entries.at(-1).
+isIntersecting,changed()});return observer.observe(canvas.parentElement),document.addEventListener("visibilitychange",changed),()=>{observer.disconnect(),document.
+removeEventListener("visibilitychange",changed),clearTimeout(timer),leave()}}function sizeOf2(canvas){let{clientWidth,clientHeight}=canvas.parentElement;return{
+width:Math.max(1,Math.round(clientWidth*devicePixelRatio)),height:Math.max(1,Math.round(clientHeight*devicePixelRatio))}}function Tile({profile}){let{api}=useApp(),
+canvas=T(null),[drawn,setDrawn]=d(!1),{id,name,run}=profile;return A(()=>(setDrawn(!1),watchTile(api,id,canvas.current,()=>setDrawn(!0))),[api,id,run?.runId]),html`<a class=${drawn?
+"tile":"tile is-empty"} href=${viewOf(id)} aria-label=${`View ${name}`} title="View"><canvas ref=${canvas}></canvas></a>`}var PAUSE_MS3=120,FOUND2=6;function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[
+{label:"New profile",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy new create import paste list fi\
+le",run:()=>app.createProxy()},go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),go("Running browsers","running","running",void 0,"runs"),go(
+"Trash","trash","trash",void 0,"deleted"),go("Settings","settings","settings",void 0,"keys browsers server appearance activity audit"),go("Profiles with a dead \
+proxy","warning","profiles",new URLSearchParams({proxyStatus:"dead"})),go("Failed profiles","warning","profiles",new URLSearchParams({status:"failed"})),go("Pro\
+files never started","profiles","profiles",new URLSearchParams({neverStarted:"true"})),{label:"Compact rows",icon:"columns",words:"density",run:()=>app.setDensity(
+"compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"settings",words:"appearan\
+ce dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearance night",run:()=>app.setTheme("dark")},{label:"System theme",icon:"s\
+ettings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",icon:"docs",words:"reference help openapi",run:()=>location.assign("docs")},
+{label:"Log out",icon:"leave",words:"sign out",run:()=>app.leave()}]}function ofProfile(app,profile){let running=profile.status==="running";return{key:profile.id,
+label:profile.name,icon:"profiles",note:profile.status==="stopped"?"":PROFILE_STATUS[profile.status]?.text,group:"Profiles",run:()=>app.router.go(href("profiles",
+void 0,[profile.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile.id))},{label:"Connect",run:()=>connect(app,profile)},{label:"Stop",run:()=>stop(
+app,profile)}]:[{label:"Start",run:()=>start(app,profile)}]}}function ofProxy(app,proxy){return{key:proxy.id,label:proxyName(proxy),icon:"proxies",country:proxy.
+lastCheck?.country,note:proxy.status==="dead"?"Dead":"",group:"Proxies",run:()=>app.router.go(href("proxies",void 0,[proxy.id])),more:[{label:"Show profiles",run:()=>app.
+router.go(href("profiles",new URLSearchParams({proxyId:proxy.id})))}]}}function Palette({close}){let app=useApp(),box=T(null),id=P(),[text2,setText]=d(""),[found,
+setFound]=d([]),[at,setAt]=d(0);F(()=>(box.current.showModal(),()=>box.current?.close()),[]),A(()=>{setAt(0);let wanted=text2.trim();if(!wanted)return setFound(
+[]);let ending=new AbortController,timer=setTimeout(async()=>{let query={search:wanted,limit:FOUND2,page:1,workspaceId:app.model.workspace.value},[profiles,proxies]=await Promise.
+all(["/profiles","/proxies"].map(path=>app.api.get(path,query,{signal:ending.signal}).catch(()=>({data:[]}))));ending.signal.aborted||setFound([...profiles.data.
+map(one=>ofProfile(app,one)),...proxies.data.map(one=>ofProxy(app,one))])},PAUSE_MS3);return()=>{clearTimeout(timer),ending.abort()}},[text2]);let words=text2.trim().
+toLowerCase(),own=commands(app).filter(({label,words:more2})=>!words||words.split(/\s+/).every(word=>`${label} ${more2}`.toLowerCase().includes(word))),lines=[...found,
+...own.map(command=>({...command,key:command.label,group:"Commands"}))],choose=line=>{close(),line?.run()},press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.
+key];to!==void 0&&lines.length?(event.preventDefault(),setAt((to+lines.length)%lines.length)):event.key==="Enter"&&event.target.tagName==="INPUT"&&(event.preventDefault(),
+choose(lines[at]))};return A(()=>box.current.querySelector('[aria-selected="true"]')?.scrollIntoView({block:"nearest"}),[at,lines.length]),html`<dialog ref=${box} class="dialog palette" aria-label="Search and commands" closedby="any" onClose=${close} onKeyDown=${press}>
+    <div class="palette-body">
+      <div class="palette-field"><${Icon} name="search" /><input type="text" role="combobox" aria-expanded="true" aria-controls=${id} aria-activedescendant=${lines.
+length?`${id}-${at}`:void 0} aria-label="Search and commands" placeholder="Search profiles, proxies and commands"
+        value=${text2} onInput=${event=>setText(event.currentTarget.value)} spellcheck=${!1} autocomplete="off" autofocus /></div>
+      <ul class="palette-list" role="listbox" id=${id} aria-label="Results">
+        ${lines.map((line,i)=>html`${line.group!==lines[i-1]?.group&&html`<li role="presentation" class="palette-group">${line.group}</li>`}
+          <li key=${line.key} id=${`${id}-${i}`} role="option" aria-selected=${i===at} class="palette-line" onMouseMove=${()=>i!==at&&setAt(i)} onClick=${()=>choose(
+line)}>
+            <${Icon} name=${line.icon} /><bdi class="palette-label">${line.label}</bdi><${Country} code=${line.country} />${line.note&&html`<span class="muted">${line.
+note}</span>`}</li>`)}
+        ${!lines.length&&html`<li role="presentation" class="palette-none">No matches</li>`}
+      </ul>
+      ${lines[at]?.more&&html`<div class="palette-foot">${lines[at].more.map(action=>html`<button type="button" key=${action.label} class="button small" onClick=${()=>choose(
+action)}>${action.label}</button>`)}</div>`}
+    </div></dialog>`}function useVersion({form,data,etag,read,toValues:toValues3,fields}){let[base,setBase]=d({data,etag}),[conflict,setConflict]=d(null),first=JSON.stringify(toValues3(
+base.data)),compare=newer=>{let[before,theirs,yours]=[toValues3(base.data),toValues3(newer.data),form.values],list=fields.filter(({names:names2})=>differ(names2,
+before,theirs)&&differ(names2,theirs,yours)),took=fields.filter(({names:names2})=>differ(names2,before,theirs)&&!differ(names2,before,yours));return list.length?
+(setConflict({newer,before,theirs,yours,fields:list,choice:Object.fromEntries(list.map(({label})=>[label,took.some(one=>one.label===label)?"theirs":""]))}),!0):
+(setBase(newer),!1)};return{...base,first,conflict,compare,rebase:setBase,changed:JSON.stringify(form.values)!==first,choose:(label,which)=>setConflict(now=>({...now,
+choice:{...now.choice,[label]:which}})),settle(){let values={...form.values};for(let{label,names:names2}of conflict.fields)conflict.choice[label]==="theirs"&&names2.
+forEach(name=>{values[name]=conflict.theirs[name]});form.setProblem(null),form.setAll(values),setBase(conflict.newer),setConflict(null)},async save(work){let at=base;
+for(let tries=0;;tries++)try{let saved=await work(at.etag?{"If-Match":at.etag}:{},at.data);return setBase(saved),saved}catch(problem){if(problem.code!=="etag_mi\
+smatch"||tries>2)throw problem;if(at=await read(),compare(at))return null}}}}function differ(names2,one,other){return names2.some(name=>JSON.stringify(one[name])!==
+JSON.stringify(other[name]))}function Conflict({version}){let{conflict,choose,settle}=version,shown=T(null);if(!conflict)return null;let{fields,before,theirs,yours,
+choice}=conflict,open=fields.filter(({label})=>!choice[label]).length,all=which=>fields.forEach(({label})=>choose(label,which));return html`<section class="conflict" role="alert" aria-label="Changed meanwhile" tabindex="-1" ref=${box=>{
+box&&shown.current!==conflict.newer&&(shown.current=conflict.newer,box.focus())}}>
+    <p class="problem-title"><${Icon} name="warning" />Somebody else changed this meanwhile</p>
+    <p>Nothing of yours is saved yet. Choose what to keep.</p>
+    ${fields.map(({label,names:names2,words})=>html`<fieldset class="conflict-field" key=${label}><legend>${label}</legend>
+      <p class="hint">It was: <${Words} of=${words(before)} /></p>
+      <label class="conflict-choice"><input type="radio" name=${`conflict-${label}`} checked=${choice[label]==="theirs"} onChange=${()=>choose(label,"theirs")} /><span class="conflict-who">Theirs</span><span><${Words} of=${words(
+theirs)} /></span></label>
+      <label class="conflict-choice"><input type="radio" name=${`conflict-${label}`} checked=${choice[label]==="yours"} onChange=${()=>choose(label,"yours")} /><span class="conflict-who">Yours</span><span><${Words} of=${words(
+yours)} />${!differ(names2,before,yours)&&html` <span class="muted">(not changed by you)</span>`}</span></label>
+    </fieldset>`)}
+    <div class="conflict-foot">${fields.length>1&&html`<button type="button" class="button small" onClick=${()=>all("theirs")}>All theirs</button><button type="button" class="button small" onClick=${()=>all(
+"yours")}>All yours</button>`}
+      <button type="button" class="button small primary" disabled=${open>0} onClick=${settle}>Take into the form</button></div>
+  </section>`}function Words({of}){return typeof of=="string"?html`<bdi class="prose-lines">${of}</bdi>`:of.proxies.map((id,i)=>html`${i>0&&", "}<${ProxyWords} key=${id} id=${id} />`)}
+function ProxyWords({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"a deleted proxy":id}<//>`}function toValues(profile,workspace2=""){let p=profile||{},zone=p.timezone??"auto",locale=p.locale??"auto",place=p.geolocation??"auto",byHand=Array.isArray(locale)||
+!["auto","system"].includes(locale);return{name:p.name||"",os:p.os||"",browserVersion:p.browserVersion||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||
+workspace2,proxyId:proxyOf(p),startUrls:(p.startUrls||[]).join(`
+`),headless:p.headless==null?"":String(p.headless),timezone:["auto","system"].includes(zone)?zone:"own",timezoneOwn:["auto","system"].includes(zone)?"":zone,locale:byHand?
+"own":locale,localeOwn:byHand?[].concat(locale).join(", "):"",geolocation:typeof place=="object"?"own":place,position:typeof place=="object"?[place.latitude,place.
+longitude,place.accuracy].filter(n=>n!=null).join(", "):"",webrtc:p.webrtc||"proxy_only",consistency:p.consistency||"warn",screen:p.screen?[p.screen.width,p.screen.
+height,p.screen.deviceScaleFactor].filter(n=>n!=null).join(" × "):"",idleTimeoutMs:minutes(p.idleTimeoutMs),maxRunMs:minutes(p.maxRunMs),allowLocal:(p.allowLocal||
+[]).join(`
+`),allowHosts:(p.allowHosts||[]).join(`
+`),denyHosts:(p.denyHosts||[]).join(`
+`),localhostVia:(p.localhostVia||[]).join(`
+`),backgroundTraffic:p.backgroundTraffic||"refuse",fallbackProxyIds:p.fallbackProxyIds||[],fallbackCountry:p.fallbackCountry||"same",logHosts:!!p.logHosts}}function minutes(ms){
+return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===""?null:typeof value=="number"?Math.round(value*6e4):value}
+function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).
+filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.
+workspaceId.trim()||null,proxyId:values.proxyId===DELETED?void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.
+headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.
+trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.
+webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(
+values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:listOrNull(values.allowHosts),denyHosts:listOrNull(
+values.denyHosts),localhostVia:listOrNull(values.localhostVia),backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.
+fallbackCountry,logHosts:values.logHosts}}function listOrNull(text2){let list=linesOf(text2);return list.length?list:null}function changes(before,after){return Object.
+fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function withoutDefaults(body){return Object.fromEntries(
+Object.entries(body).filter(([,value])=>value!==null))}function copyOf(profile){let settings=Object.keys(toBody(toValues(profile)));return{...Object.fromEntries(
+settings.map(name=>[name,profile[name]]).filter(([,value])=>value!=null&&value!=="")),name:`${[...profile.name].slice(0,190).join("")} (copy)`}}var FROM_EXIT="M\
+atch the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],timezone:[["a\
+uto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["off","Block"],[
+"own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a warning"],["bloc\
+k","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them through the proxy"]],
+fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():
+CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}var FIELDS=[{
+label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browser\
+Version"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:[
+"notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:"No proxy (direct conn\
+ection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:"None"},{label:"Co\
+untry of the fallbacks",names:["fallbackCountry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startUrls","None")},{label:"\
+Window",names:["headless"],words:chosen("headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneOwn")},{label:"Language\
+s",names:["locale","localeOwn"],words:chosen("locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolocation","position")},{
+label:"WebRTC",names:["webrtc"],words:chosen("webrtc")},{label:"Screen",names:["screen"],words:text("screen","Default")},{label:"If it doesn’t match the proxy",
+names:["consistency"],words:chosen("consistency")},{label:"Idle time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"Maximum run time",
+names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"Blocked hosts",
+names:["denyHosts"],words:text("denyHosts","None")},{label:"Local services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local ports under anot\
+her name",names:["localhostVia"],words:text("localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgroundTraffic")},
+{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+"denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs"],NOTES=["notes","workspaceId"];
+function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}function ProfileProxy({
+form,workspaceId,hint="All traffic goes through this proxy. Nothing bypasses it."}){return html`<${ProxyField} ...${{form,workspaceId,hint}} />`}function Tags2({
+form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
+entries(SYSTEMS);return html`
+    <${Choice} form=${form} name="os" label="Operating system (as sites see it)" options=${saved?systems:[["","Same as this computer"],...systems]} />
+    <${Text} form=${form} name="browserVersion" label="Browser version" inputmode="numeric" placeholder="Same as the installed browser" hint="The major version, such as 150." />
+    <${OrOwn} form=${form} name="timezone" label="Timezone" options=${CHOICES.timezone} own=${{name:"timezoneOwn",label:"Name of the timezone",placeholder:"Euro\
+pe/Berlin",list:"zones"}} />
+    <datalist id="zones">${zones().map(zone=>html`<option key=${zone} value=${zone} />`)}</datalist>
+    <${OrOwn} form=${form} name="locale" label="Languages" options=${CHOICES.locale} own=${{name:"localeOwn",label:"Languages, best first",placeholder:"de-DE, d\
+e, en"}} />
+    <${OrOwn} form=${form} name="geolocation" label="Location" options=${CHOICES.geolocation}
+      own=${{name:"position",label:"Latitude, longitude, meters",placeholder:"52.52, 13.405, 50",say:"Write degrees, and the accuracy in meters if you like: 52.\
+52, 13.405, 50."}} />
+    <${Choice} form=${form} name="webrtc" label="WebRTC" options=${CHOICES.webrtc} />
+    <${Text} form=${form} name="screen" label="Screen" placeholder="1920 × 1080 × 1" hint="Width, height and pixel ratio. Leave empty for the default."
+      say="Write width and height, and the pixel ratio if you like: 1920 × 1080 × 1." />
+    <${Choice} form=${form} name="consistency" label="If it doesn’t match the proxy" options=${CHOICES.consistency} />`}function OrOwn({form,name,label,options,
+own}){let typed2=form.values[name]==="own";return html`<${Choice} form=${form} name=${name} member=${typed2?"":name} label=${label} options=${options} wide=${!typed2} />
+    ${typed2&&html`<${Text} form=${form} member=${name} ...${own} />`}`}function NetworkFields({form,workspaceId}){return html`
+    <${Fallbacks} form=${form} workspaceId=${workspaceId} name="fallbackProxyIds" />
+    ${form.values.fallbackProxyIds.length>0&&html`<${Choice} form=${form} name="fallbackCountry" label="Use a fallback" wide options=${CHOICES.fallbackCountry} />`}
+    <${Lines} form=${form} name="allowHosts" label="Allowed hosts" optional rows=${2} placeholder="example.com" hint="One per line. A name stands for all names below it. Also: *.example.com, 192.0.2.0/24, example.com:443. Leave empty to allow every host." />
+    <${Lines} form=${form} name="denyHosts" label="Blocked hosts" optional rows=${2} placeholder="ads.example.com" hint="One per line. Blocked even if they are allowed above." />
+    <${Lines} form=${form} name="allowLocal" label="Local services" optional rows=${2} placeholder="localhost:3000" hint="One host:port per line. They are reached directly, not through the proxy. Everything else on this computer stays out of reach." />
+    <${Lines} form=${form} name="localhostVia" label="Local ports under another name" optional rows=${2} placeholder="app.test:3000" hint="One per line: app.test:3000 is port 3000 of this computer, under that name." />
+    <${Choice} form=${form} name="backgroundTraffic" label="Chrome’s background requests" wide options=${CHOICES.backgroundTraffic} />
+    <${Tick} form=${form} name="logHosts" label="Keep a log of the hosts of each run" hint="Host names only, never pages. The runs list shows them." />`}function Fallbacks({
+form,workspaceId,name}){let ids=form.values[name],set=list=>form.set(name,list),move=(at,by)=>{let list=[...ids];list.splice(at+by,0,...list.splice(at,1)),set(list)},
+adding={...form,values:{proxyId:""},set:(_,id)=>id&&set([...ids,id])};return html`<${Field} wide ...${{form,name,control:tied=>html`<div class="ordered">${ids.length>
+0&&html`<ol class="ordered-list">${ids.map((id,i)=>html`<li key=${id}><span class="ordered-number number">${i+1}</span><${ProxyWords2} id=${id} />
+      <button type="button" class="icon-button" aria-label=${`Move fallback ${i+1} up`} disabled=${i===0} onClick=${()=>move(i,-1)}><${Icon} name="up" /></button>
+      <button type="button" class="icon-button" aria-label=${`Move fallback ${i+1} down`} disabled=${i===ids.length-1} onClick=${()=>move(i,1)}><${Icon} name="down" /></button>
+      <button type="button" class="icon-button" aria-label=${`Remove fallback ${i+1}`} onClick=${()=>set(ids.filter(other=>other!==id))}><${Icon} name="close" /></button></li>`)}</ol>`}
+    <${Finder} form=${adding} ...${{workspaceId,tied}} none="" empty="Add a fallback proxy" skip=${[...ids,form.values.proxyId]} /></div>`}} label="Fallback proxies" optional hint="They take over in this order when the proxy dies while the browser runs." />`}
+function ProxyWords2({id}){let proxy=useProxy(id);return proxy?html`<span class="ordered-name"><${Country} code=${proxy.lastCheck?.country} /> <${Name}>${proxyName(
+proxy)}<//>${proxy.status!=="alive"&&html` <span class="muted">${(PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown).text.toLowerCase()}</span>`}</span>`:html`<span class="ordered-name muted">${proxy===
+null?"A deleted proxy":"…"}</span>`}function LimitFields({form}){return html`
+    <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One URL per line." />
+    <${Choice} form=${form} name="headless" label="Window" wide options=${CHOICES.headless} />
+    <${Text} form=${form} name="idleTimeoutMs" label="Close when idle (minutes)" inputmode="decimal" placeholder="Never" />
+    <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />`}function NotesFields({form,saved}){let known=useStore(
+useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
+    ${!saved&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
+      <datalist id="known-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}</datalist>`}`}function identitySummary({os,browserVersion,timezone,
+locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen&&timezone==="auto"&&locale==="auto"&&geolocation==="auto"&&webrtc==="proxy_only"&&
+consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":"custom"}`.replace(/^./,c=>c.toUpperCase())}function networkSummary({fallbackProxyIds,
+backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
+a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs}){return startUrls.trim()||headless||
+idleTimeoutMs||maxRunMs?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var MOST_COPIES=100;function ProfileDialog({profile,like,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&`/profi\
+les/${encodeURIComponent(profile.id)}`;return A(()=>{profile&&app.api.full("GET",path).then(setRead,setProblem)},[]),profile?html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.
+name}<//>`} close=${close}>
+    ${read?html`<${EditForm} ...${{...read,path,done,close}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`}
+  <//>`:html`<${Dialog} sheet title="New profile" close=${close}><${NewForm} ...${{like,done,close}} /><//>`}function EditForm({data,etag,path,done,close}){let app=useApp(),
+form=useForm(toValues(data)),version=useVersion({form,data,etag,read:()=>app.api.full("GET",path),toValues,fields:FIELDS}),save2=async values=>{let saved=await saveProfile(
+app,version,values);saved&&(app.toasts.say({text:`Saved ${saved.name}`,tone:"good"}),await done?.(saved),close())},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy||!!version.conflict}>${form.busy?"Saving…":"Save"}</button>`;return html`<${Form} form=${form} work=${save2} foot=${foot} saved=${version.
+first}>
+    <${Conflict} version=${version} />
+    <${Sections} form=${form} saved=${data} />
+  <//>`}async function saveProfile(app,version,values){let saved=await version.save((headers,before)=>app.api.full("PUT",`/profiles/${encodeURIComponent(before.
+id)}`,{body:changes(toBody(toValues(before)),toBody(values)),headers}));return saved&&saved.data}function NewForm({like,done,close}){let app=useApp(),workspace2=useStore(
+app.model.workspace),form=useForm({...toValues(like,workspace2),workspaceId:like?.workspaceId||workspace2,copies:"1",each:!1}),copies=number2(form.values.copies),
+many=copies!==1,create=async({copies:_,each,...values})=>{let body=withoutDefaults(toBody(values));if(!Number.isInteger(copies)||copies<1||copies>MOST_COPIES)throw new Problem(
+422,{code:"validation_failed",errors:[{location:"body.count",message:"is no such number"}]},"");return many?(each&&delete body.proxyId,(await app.api.post("/pro\
+files/batch-create",{count:copies,...body,...each?{proxies:"each"}:{}})).data):[await app.api.post("/profiles",body)]},make=then=>async values=>{let made=await create(
+values);app.model.sawWorkspaces(made),app.toasts.say({text:many?`Created ${count(made.length,"profile")}`:`Created ${made[0].name}`,tone:"good"}),await done?.(made[0]),
+close(),then?.(made)},start2=made=>many?beginMany(app,made):begin(app,made[0]),off=form.busy||form.values.proxyId===DELETED&&!(many&&form.values.each),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button type="button" class="button" disabled=${off} onClick=${()=>form.send(make(start2))}>Create and start</button>
+    <button class="button primary" disabled=${off}>${form.busy?"Creating…":"Create"}</button>`;return html`<${Form} form=${form} work=${make()} foot=${foot}>
+    <${Sections} form=${form} many=${many} />
+  <//>`}function Sections({form,saved,many=!1}){let workspaceId=saved?saved.workspaceId:form.values.workspaceId.trim(),{values}=form,each=many&&values.each;return html`<div class="fields">
+      <${NameField} form=${form} hint=${many&&"Write {n} where the number of each goes. Without it all have this name."} />
+      ${!each&&html`<${ProfileProxy} form=${form} workspaceId=${workspaceId} />`}
+      <${Tags2} form=${form} />
+      ${!saved&&html`<${Copies} form=${form} many=${many} workspaceId=${workspaceId} />`}
+    </div>
+    <${Section} form=${form} title="Identity" names=${IDENTITY} summary=${identitySummary(values)}><${IdentityFields} form=${form} saved=${!!saved} /><//>
+    <${Section} form=${form} title="Network" names=${NETWORK} summary=${networkSummary(values)}><${NetworkFields} form=${form} workspaceId=${workspaceId} /><//>
+    <${Section} form=${form} title="Start and limits" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} /><//>
+    <${Section} form=${form} title=${saved?"Notes":"Notes and workspace"} names=${NOTES} summary=${values.notes.trim()?"Written":saved?"None":workspaceId||"defa\
+ult"}><${NotesFields} form=${form} saved=${!!saved} /><//>`}function Copies({form,many,workspaceId}){let{api}=useApp(),[proxies,setProxies]=d(null);A(()=>{setProxies(
+null),many&&api.get("/proxies",{limit:1,page:1,workspaceId:workspaceId||"default"}).then(({total})=>setProxies(total),()=>{})},[many,workspaceId]);let wanted=number2(
+form.values.copies),enough=proxies!==null&&proxies>=wanted;return html`<${Text} form=${form} name="copies" member="count" label="Copies" type="number" min="1" max=${MOST_COPIES} inputmode="numeric" say=${many&&
+`Write a number from 1 to ${MOST_COPIES}.`} />
+    ${many&&(enough||form.values.each?html`<${Tick} form=${form} name="each" member="proxies" label="A different proxy for each" hint="Proxies that no profile uses yet, the oldest first." />`:
+proxies!==null&&html`<p class="hint wide">There are ${count(proxies,"proxy","proxies")}: not enough for a different one for each.</p>`)}`}function TagBulkDialog({size,todo,close}){let form=useForm({tags:[],action:"tag"}),send=async({tags,action})=>{todo(action,{tags}),close()};return html`<${Dialog} title="Change tags" lead=${count(
+size,"profile")} close=${close}><${Form} form=${form} work=${send} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
+    <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[["tag","Add these tags"],["untag","Remove these tags"]]} />
+      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`}function ProxyBulkDialog({size,todo,close}){
+let{api,model}=useApp(),form=useForm({how:"one",proxyId:"",tag:""}),{how,proxyId,tag}=form.values,[free,setFree]=d(null);A(()=>{setFree(null),how==="each"&&api.
+get("/proxies",{tag:tag||void 0,limit:1,page:1,workspaceId:model.workspace.value}).then(({total})=>setFree(total),()=>{})},[how,tag]);let send=async()=>{how==="\
+one"?todo("setProxy",{proxyId}):how==="none"?todo("setProxy",{proxyId:null}):todo("setProxy",{proxies:tag?{tag,each:!0}:"each"}),close()},tagInput=tied=>html`<input type="text" ...${tied} value=${tag} placeholder="Any tag" onInput=${event=>form.
+set("tag",event.currentTarget.value.trim())} spellcheck=${!1} />`;return html`<${Dialog} title="Set the proxy" lead=${count(size,"profile")} close=${close}><${Form} form=${form} work=${send} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${how==="one"&&!proxyId}>Apply</button>`}>
+    <div class="fields"><${Choice} form=${form} name="how" label="Proxy" wide options=${[["one","One proxy for all"],["each","A different proxy for each"],["non\
+e","No proxy (direct connection)"]]} />
+      ${how==="one"&&html`<${ProxyField} form=${form} workspaceId=${model.workspace.value} />`}
+      ${how==="each"&&html`<${Field} wide form=${form} name="tag" label="From the proxies with this tag" optional control=${tagInput}
+        hint=${free===null?"Proxies with the fewest profiles are taken first.":`${count(free,"proxy","proxies")} ${free===1?"matches":"match"}. Those with the f\
+ewest profiles are taken first.`} />`}
+      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}function useObject(path,names2){let app=useApp(),[state,setState]=d({data:null,etag:null,problem:null}),reload=()=>app.api.full("GET",path).then(({data,etag})=>setState(
+{data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
+model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
+clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
+tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],close=()=>app.router.open(),[object]=app.router.current.value.path;
+A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView({block:"neares\
+t",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.
+indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector('[role="tab"][aria-selected="tr\
+ue"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.defaultPrevented||event.target.
+closest("[popover]")||(event.stopPropagation(),close(),app.focusPage(object))}}>
+    <header class="drawer-head"><div class="drawer-title"><h2>${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
+      <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
+    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\
+tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
+      tabindex=${id===shown.id?0:-1} class="tab" onClick=${()=>app.router.open(object,id)}>${words}${note&&html`<span class="tab-note">${note}</span>`}</button>`)}</div>
+    <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
+      <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
+  </aside>`}function Facts2({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).
+map(([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}function Connect({profile,path,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",
+[{run,problem},setState]=d({run:null,problem:null}),runId=profile.run?.runId;return A(()=>{let gone=!1;return setState({run:null,problem:null}),running&&addresses(
+app,path).then(found=>!gone&&setState({run:found,problem:null}),fault=>!gone&&setState({run:null,problem:fault})),()=>{gone=!0}},[path,running,runId]),running?html`<${ProblemBox} problem=${problem} />${!run&&
+!problem&&html`<${Waiting} />`}
+    ${run&&html`<p class="hint">Anyone with these URLs can control this browser. They expire when it stops.</p>
+      <${Recipes} run=${run} noPort=${html`<div class="quiet-box"><p>Selenium needs a port of the server’s machine. It is opened when the browser starts. Any program of that machine can use it meanwhile.</p>
+        <div><button type="button" class="button small" disabled=${offline||busy} onClick=${()=>restart(app,profile,{debugPort:!0})}><${Icon} name="reload" />Restart with a port</button></div></div>`} />
+      <section class="addresses"><h3>URLs</h3>
+        <${Address} label="CDP over WebSocket" text=${run.wsEndpoint} />
+        <${Address} label="CDP over HTTP" text=${run.cdpUrl} />
+        <${Address} label="Live view" text=${run.liveUrl} />
+        ${run.debuggerAddress&&html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}</section>`}`:html`<div class="quiet-box"><p>The addresses and the code are here while the browser runs.</p>
+      <div><button type="button" class="button primary" disabled=${offline||busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,profile,
+rows)}><${Icon} name="play" />Start</button></div></div>
+      <p class="hint">A program can start it too: <code>POST /api/v1${path}/start</code> answers the same addresses. <a href="docs" target="_blank">API</a></p>`}
+async function addresses(app,path){let{status}=await app.api.get(path);return status==="running"?app.api.post(`${path}/start`):null}function useList2(path,query,names2=()=>!1){let app=useApp(),[state,setState]=d({rows:null,next:null,problem:null}),[busy,setBusy]=d(!1),last=T(0),read=async after=>{
+let mine=++last.current;setBusy(!0);try{let{data,next}=await app.api.get(path,{...query,after});mine===last.current&&setState(before=>({rows:after?[...before.rows,
+...data]:data,next:next||null,problem:null}))}catch(problem){mine===last.current&&setState(before=>({...before,problem}))}mine===last.current&&setBusy(!1)};return A(
+()=>{setState({rows:null,next:null,problem:null}),read();let unwatch=app.model.event.watch(event=>(event.type==="everything"||names2(event))&&read());return()=>{
+last.current=-1,unwatch()}},[path]),{...state,busy,reload:()=>read(),more:()=>read(state.next),drop:id=>setState(before=>({...before,rows:before.rows.filter(row=>row.
+id!==id)}))}}function isOf(id,{type,data}){return/^(profile|run|capability)\./.test(type)&&(data?.profileId||data?.id)===id}function saveBlob(blob,name){let link=document.
+createElement("a");link.href=URL.createObjectURL(blob),link.download=name,document.body.append(link),link.click(),link.remove(),setTimeout(()=>URL.revokeObjectURL(
+link.href),6e4)}var STATES2={__proto__:null,in_progress:"Downloading",cancelled:"Cancelled",interrupted:"Interrupted"},WHY={__proto__:null,files_quota:"the profile’s quota for \
+files is used up"};function Data({profile,path}){let list=useList2(`${path}/downloads`,{limit:50},event=>isOf(profile.id,event));return html`
+    <${Facts2} pairs=${[["On disk",profile.diskBytes>0?html`${bytes(profile.diskBytes)}${profile.status==="running"&&html` <span class="muted">before this run</span>`}`:
+"Nothing yet"]]} />
+    <section><div class="section-head"><h3>Downloads</h3><button type="button" class="button small" disabled=${list.busy} onClick=${list.reload}><${Icon} name="reload" />Refresh</button></div>
+      <p class="hint">Files of ${profile.status==="running"?"this run":"the last run"}. The next start removes them.</p>
+      <${ProblemBox} problem=${list.problem} />
+      ${list.rows?list.rows.length===0?html`<p class="muted">No downloads.</p>`:html`<ul class="lines-list">${list.rows.map(file=>html`<${Download} key=${file.id} ...${{
+file,path,list}} />`)}</ul>`:!list.problem&&html`<${Waiting} />`}
+      ${list.next&&html`<button type="button" class="button small" disabled=${list.busy} onClick=${list.more}>Show more</button>`}</section>`}function Download({
+file,path,list}){let app=useApp(),busy=useStore(app.busy).has(file.id),{name,size,totalBytes,state,reason,endedAt,startedAt}=file,at=`${path}/downloads/${encodeURIComponent(
+name)}`,going=state==="in_progress",save2=()=>app.during(file.id,async()=>{try{saveBlob(await(await app.api.open("GET",`api/v1${at}`)).blob(),name)}catch(problem){
+app.fail(`${name} was not saved`,problem)}}),drop=()=>app.open(ConfirmDialog,{title:going?"Cancel this download?":"Delete this file?",verb:going?"Cancel downloa\
+d":"Delete",cancel:"Keep",work:async()=>{await app.api.delete(at),await list.reload()},children:html`<p><bdi>${name}</bdi> ${going?"is still being downloaded.":
+"is removed now. This cannot be undone."}</p>`}),words=[STATES2[state]&&`${STATES2[state]}${reason?`: ${WHY[reason]||reason}`:""}`,going&&totalBytes?`${bytes(size)}\
+ of ${bytes(totalBytes)}`:bytes(size)].filter(Boolean).join(" · ");return html`<li class="line-item"><span class="two-lines"><span class="title" title=${name}><${Name}>${name}<//></span><span class="sub">${words} · <${Ago} time=${endedAt||
+startedAt} /></span></span>
+    ${state==="complete"&&html`<button type="button" class="button small" disabled=${busy} aria-label=${`Save ${name}`} onClick=${save2}><${Icon} name="download" />${busy?
+"Saving…":"Save"}</button>`}
+    <button type="button" class="icon-button" aria-label=${`${going?"Cancel":"Delete"} ${name}`} title=${going?"Cancel":"Delete"} onClick=${drop}><${Icon} name=${going?
+"close":"trash"} /></button></li>`}function useExplain(profile,path){return useObject(`${path}/explain`,event=>isOf(profile.id,event)||/^proxy\.(updated|checked|all_checked)$/.test(event.type))}var FINDINGS={
+__proto__:null,timezone_mismatch:["The timezone doesn’t match the proxy.","The timezone"],locale_mismatch:["The languages don’t match the proxy.","The langu\
+age list"],geolocation_mismatch:["The location doesn’t match the proxy.","The location"],exit_unknown:["Where the proxy comes out is not known.",""]};function findingWords({
+code,message}){let[title,subject]=FINDINGS[code]||["Something contradicts the proxy.","The profile"];return code==="exit_unknown"?{title,text:"Nothing can be co\
+mpared with it. Check the proxy, or let the profile start with a warning."}:{title,text:sentence(`${subject} ${message}`.replace(/Set it to auto,? or to/,"Choos\
+e “Match the proxy”, or"))}}function Findings({profile,findings}){let{router}=useApp();return html`<ul class="findings">${findings.map(finding=>{let{title,text:text2}=findingWords(
+finding);return html`<li key=${finding.code}><strong>${title}</strong> ${text2} <a href=${router.beside(profile.id,finding.code==="exit_unknown"?"network":"iden\
+tity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS=[["os","System"],["browserVersion","Browser version"],["\
+timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",exit:"\
+From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,proxy_only:"Through the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){
+return value==null||value.length===0?"Default":name==="os"?SYSTEMS[value]||value:name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!=
+"object"?value==="off"?"Blocked":String(value):value.width?`${value.width} × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.
+latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to ma\
+tch the proxy")}function Effective({effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
+    <tbody>${SETTINGS.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
+value)}</bdi>${full&&effective[name].detail&&html`<span class="sub-words">${detailWords(effective[name].detail)}</span>`}</td>
+      <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source]||effective[name].source}</td></tr>`)}</tbody></table>`}function warningWords(warnings,findings){
+return warnings.filter(({code})=>code!=="identity_mismatch"||!findings.length).map(({code,message})=>({code,text:code==="fallback_left_out"?"Not every fallback \
+proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country (Network).":sentence(message)}))}function ProfileForm({object,...rest}){return object.data&&object.etag?html`<${Inside} object=${object} ...${rest} />`:html`<${Waiting} />`}function Inside({object,
+path,rows,children,pending=[]}){let app=useApp(),offline=useStore(app.offline),{data,etag}=object,form=useForm(toValues(data)),version=useVersion({form,data,etag,
+read:()=>app.api.full("GET",path),toValues,fields:FIELDS}),newer=etag!==version.etag&&data.updatedAt>version.data.updatedAt;A(()=>{!newer||version.changed||form.
+busy||(form.setAll(toValues(data)),version.rebase({data,etag}))},[etag,version.changed,form.busy]);let save2=async values=>{let saved=await saveProfile(app,version,
+values);saved&&(rows.patch(saved.id,saved),object.reload(),app.toasts.say({text:`Saved ${saved.name}`,more:saved.run?.pending?.length?"Some of it takes effect w\
+hen the browser starts next.":"",tone:"good"}))},reset=()=>{form.setProblem(null),form.setAll(JSON.parse(version.first))},foot=version.changed&&html`<button type="button" class="button" disabled=${form.
+busy} onClick=${reset}>Undo changes</button>
+    <button class="button primary" disabled=${form.busy||offline||!!version.conflict}>${form.busy?"Saving…":"Save"}</button>`;return html`<${Form} plain form=${form} work=${save2} foot=${foot} saved=${version.
+first}>
+    <${Conflict} version=${version} />
+    ${newer&&version.changed&&!version.conflict&&!form.busy&&html`<p class="meanwhile" role="status"><span>This profile was changed elsewhere meanwhile.</span> <button type="button" class="button small" onClick=${()=>version.
+compare({data,etag})}>Compare</button></p>`}
+    <div class="fields">${children(form)}</div>
+    ${pending.length>0&&html`<p class="hint">${`Takes effect when the browser starts next: ${pending.join(", ")}.`}</p>`}
+  <//>`}function pendingWords(members=[]){return members.map(name=>FIELDS.find(({names:names2})=>names2[0]===name)?.label||name)}function Identity({profile,path,object,rows}){let{data,problem}=useExplain(profile,path);return html`
+    ${data?.findings.length>0&&html`<${Notice}><${Findings} ...${{profile}} findings=${data.findings} /><//>`}
+    <${ProfileForm} ...${{object,path,rows}} pending=${pendingWords(data?.pending)}>${form=>html`<${IdentityFields} form=${form} saved />`}<//>
+    <${ProblemBox} problem=${problem} />
+    ${data&&html`<section><h3>${profile.status==="running"?"What pages see now":"What pages would see"}</h3><${Effective} effective=${data.effective} /></section>`}`}var DAYS=30,DAY_MS=864e5,[WIDTH,HEIGHT]=[420,96],GAP=2;function Traffic({path,id}){let app=useApp(),[{days,problem},setState]=d({days:null,problem:null});return A(
+()=>{let read=()=>{let dates=lastDays(Date.now());app.api.get(`${path}/traffic`,{by:"day",from:dates[0]}).then(({data})=>{let known=new Map(data.map(row=>[row.day,
+row]));setState({days:dates.map(day=>known.get(day)||{day,bytesUp:0,bytesDown:0,connections:0}),problem:null})},fault=>setState(before=>({...before,problem:fault})))};
+return read(),app.model.event.watch(event=>(event.type==="everything"||event.type==="run.ended"&&isOf(id,event))&&read())},[path]),html`<section><h3>Traffic, last ${DAYS} days</h3><${ProblemBox} problem=${problem} />${days&&
+html`<${Chart} days=${days} />`}</section>`}function lastDays(now){return Array.from({length:DAYS},(_,i)=>new Date(now-(DAYS-1-i)*DAY_MS).toISOString().slice(0,
+10))}function dayWords(day){return new Intl.DateTimeFormat("en",{day:"numeric",month:"short",timeZone:"UTC"}).format(Date.parse(day))}function Chart({days}){let total=day=>day.
+bytesUp+day.bytesDown,most=Math.max(...days.map(total)),sums=days.reduce((sum2,day)=>({up:sum2.up+day.bytesUp,down:sum2.down+day.bytesDown}),{up:0,down:0});if(!most)
+return html`<p class="muted">Nothing was sent or received.</p>`;let step=WIDTH/days.length,high=n=>Math.round(n/most*(HEIGHT-2));return html`<p class="chart-sums"><span class="chart-key is-down">Received ${bytes(
+sums.down)}</span><span class="chart-key is-up">Sent ${bytes(sums.up)}</span></p>
+    <svg class="chart" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      ${days.map((day,i)=>{let[down,up]=[high(day.bytesDown),Math.max(high(day.bytesUp),day.bytesUp?1:0)];return html`<g key=${day.day}><title>${`${dayWords(day.
+day)}: ${bytes(day.bytesDown)} received, ${bytes(day.bytesUp)} sent`}</title>
+          <rect class="chart-day" x=${i*step} y="0" width=${step} height=${HEIGHT} />
+          <rect class="chart-down" x=${i*step+GAP/2} y=${HEIGHT-down} width=${step-GAP} height=${down} />
+          <rect class="chart-up" x=${i*step+GAP/2} y=${HEIGHT-down-up} width=${step-GAP} height=${up} /></g>`})}</svg>
+    <p class="chart-ends number" aria-hidden="true"><span>${dayWords(days[0].day)}</span><span>most in a day: ${bytes(most)}</span><span>${dayWords(days.at(-1).
+day)}</span></p>
+    <table class="visually-hidden"><caption>Traffic by day</caption><thead><tr><th scope="col">Day</th><th scope="col">Received</th><th scope="col">Sent</th><th scope="col">Connections</th></tr></thead>
+      <tbody>${days.filter(total).map(day=>html`<tr key=${day.day}><th scope="row">${dayWords(day.day)}</th><td>${bytes(day.bytesDown)}</td><td>${bytes(day.bytesUp)}</td><td>${day.
+connections}</td></tr>`)}</tbody></table>`}function Network({profile,path,object,rows}){let running=["running","starting"].includes(profile.status);return html`<${ProfileForm} ...${{object,path,rows}}>${form=>html`
+      <${ProfileProxy} form=${form} workspaceId=${profile.workspaceId} hint=${running?"New connections of the running browser use it at once. “No proxy” takes e\
+ffect when the browser starts next.":void 0} />
+      <${NetworkFields} form=${form} workspaceId=${profile.workspaceId} />`}<//>
+    <${Traffic} path=${path} id=${profile.id} />`}function Overview({profile,path}){let app=useApp(),now=useNow(),proxy=useProxy(profile.proxyId),explained=useExplain(profile,path).data,{run,lastRun,status}=profile,
+running=status==="running",exit=running?run?.proxy:proxy?.status==="alive"?proxy.lastCheck:null,findings=explained?.findings||[],warnings=warningWords(running&&
+run?.warnings||[],findings),pending=pendingWords(running&&run?.pending||[]);return html`
+    ${profile.proxyMissing&&html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
+    ${!running&&proxy?.status==="dead"&&html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy.lastCheck?.error)?.happened}</p><//>`}
+    ${findings.length>0&&html`<${Notice}><${Findings} profile=${profile} findings=${findings} /><//>`}
+    ${warnings.length>0&&html`<${Notice}><ul>${warnings.map(({code,text:text2})=>html`<li key=${code}>${text2}</li>`)}</ul><//>`}
+    ${pending.length>0&&html`<p class="hint">${`Changed, and taking effect when the browser starts next: ${pending.join(", ")}.`}</p>`}
+    ${running&&html`<div class="big-picture"><${Preview} profile=${profile} large /></div>`}
+    <${Facts2} pairs=${[["Proxy",proxy?html`<span class="with-flag"><${Country} code=${exit?.country||proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>`:
+profile.proxyId?"…":"None (direct connection)"],["Exit IP",exit?.exitIp&&html`<span class="number">${exit.exitIp}${exit.latencyMs!=null?` · ${span(exit.latencyMs)}`:
+""}</span>`],["Through",running&&run?.proxy?.fallback&&"A fallback proxy"],["System",`${SYSTEMS[profile.os]||profile.os} ${profile.browserVersion}`],["Timezone",
+running&&run?.effective?.timezone],["Languages",running&&[].concat(run?.effective?.locale||[]).join(", ")],["Running for",running&&run?.startedAt&&lasting(run.startedAt,
+now)],["Last run",!running&&(lastRun?html`${endWords(lastRun)} <${Ago} time=${lastRun.endedAt||lastRun.startedAt} />`:"Never started")],["Tags",profile.tags?.length>
+0&&html`<${Tags} tags=${profile.tags} most=${20} choose=${tag=>app.router.refine({tag})} />`],["Notes",profile.notes&&html`<bdi class="prose-lines">${profile.notes}</bdi>`],
+["On disk",profile.diskBytes>0&&bytes(profile.diskBytes)],["Created",html`<${Ago} time=${profile.createdAt} />`],["Workspace",html`<bdi>${profile.workspaceId}</bdi>`],
+["ID",html`<span class="mono">${profile.id}</span>`]]} />
+    ${status==="failed"&&lastRun?.lines?.length>0&&html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0">${lastRun.lines.join(`
+`)}</pre></section>`}`}function Runs({profile,path,object,rows}){let list=useList2(`${path}/runs`,{limit:30},event=>isOf(profile.id,event)&&/^run\.(started|ended|fallback|updated)$/.test(
+event.type));return html`
+    <${LogSwitch} ...${{profile,path,object,rows}} />
+    <${ProblemBox} problem=${list.problem} />
+    ${list.rows?list.rows.length===0?html`<p class="muted">It never ran.</p>`:html`<ul class="lines-list">${list.rows.map(run=>html`<${Run} key=${run.runId} run=${run} />`)}</ul>`:
+!list.problem&&html`<${Waiting} />`}
+    ${list.next&&html`<div><button type="button" class="button small" disabled=${list.busy} onClick=${list.more}>Show more</button></div>`}`}function LogSwitch({
+profile,path,object,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),change=event=>{let logHosts=event.currentTarget.
+checked;app.during(profile.id,async()=>{try{let{data,etag}=await app.api.full("PUT",path,{body:{logHosts},headers:object.etag?{"If-Match":object.etag}:{}});object.
+keep(data,etag),rows.patch(profile.id,data)}catch(problem){object.reload(),app.fail("The log of hosts was not changed",problem)}})};return html`<label class="tick"><input type="checkbox" role="switch" checked=${profile.
+logHosts} disabled=${busy||offline||!object.data} onChange=${change} />
+    <span>Keep a log of the hosts of each run <span class="optional">names only, never pages</span></span></label>`}function Run({run}){let[open,setOpen]=d(!1),
+going=!run.endedAt,failed=run.status==="failed",traffic=run.bytesDown==null?null:bytes(run.bytesDown+run.bytesUp);return html`<li><details class="run" onToggle=${event=>setOpen(
+event.currentTarget.open)}>
+    <summary><span class="run-head"><span class=${going?"good-text":failed?"bad-text":""}>${going?run.status==="stopping"?"Closing":"Running":endWords(run)}</span><span class="muted"><${Ago} time=${run.
+startedAt} /></span></span>
+      <span class="run-sub muted number">${span(run.durationMs)}${run.proxy?html` · <${Country} code=${run.proxy.country} /> ${run.proxy.exitIp||"exit not know\
+n"}`:" · direct"}${traffic&&` · ${traffic}`}</span></summary>
+    ${open&&html`<${Details2} run=${run} />`}
+  </details></li>`}function Details2({run}){let proxy=useProxy(run.proxy?.id);return html`<div class="run-body"><${Facts2} pairs=${[["Started",moment(run.startedAt)],
+["Ended",run.endedAt&&moment(run.endedAt)],["Browser",run.browser&&`${run.browser.product} ${run.browser.version}${run.headless?", headless":""}`],["Proxy",run.
+proxy?html`<bdi>${proxy?proxyName(proxy):proxy===null?"Deleted":"…"}</bdi>${run.proxy.fallback?" (a fallback)":""}`:"None (direct connection)"],["Received",run.
+bytesDown!=null&&bytes(run.bytesDown)],["Sent",run.bytesUp!=null&&bytes(run.bytesUp)],["Refused by rules",run.refusedByRules>0&&count(run.refusedByRules,"connec\
+tion")],["Exit code",run.status==="failed"&&run.exitCode!=null&&String(run.exitCode)],["Signal",run.signal],["Run",html`<span class="mono">${run.runId}</span>`]]} />
+    ${run.lines?.length>0&&html`<pre class="lines" tabindex="0" aria-label="The browser’s last lines">${run.lines.join(`
+`)}</pre>`}
+    <${Hosts} run=${run} /></div>`}function Hosts({run}){let{data,problem}=useObject(`/runs/${encodeURIComponent(run.runId)}/hosts`,()=>!1);return problem?problem.
+status===404?null:html`<${ProblemBox} problem=${problem} />`:data?data.logged?data.data.length?html`<table class="plain-table"><caption class="visually-hidden">Hosts of this run</caption><thead><tr><th scope="col">Host</th><th scope="col" class="is-number">Conn.</th><th scope="col" class="is-number">Refused</th><th scope="col" class="is-number">Traffic</th></tr></thead>
+    <tbody>${data.data.map(host=>html`<tr key=${host.host}><th scope="row"><bdi>${host.host}</bdi></th><td class="is-number">${number(host.connections)}</td><td class=${`\
+is-number ${host.refused?"bad-text":"muted"}`}>${host.refused||"–"}</td><td class="is-number">${bytes(host.bytesUp+host.bytesDown)}</td></tr>`)}</tbody></table>
+    ${data.notKept>0&&html`<p class="hint">${`And ${count(data.notKept,"request")} to hosts beyond the first 1,000.`}</p>`}`:html`<p class="hint">It connected to no host.</p>`:
+html`<p class="hint">No log of hosts was kept.</p>`:null}var HOUR_MS=36e5,EXPIRIES=[["1","In 1 hour"],["8","In 8 hours"],["24","In 1 day"],["168","In 7 days"],["","When the browser stops"]];function Share({profile,path,
+rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline);return profile.status!=="running"?html`<div class="quiet-box"><p>A link opens the running browser to somebody else, for a time. Start the browser to make one.</p>
+      <div><button type="button" class="button primary" disabled=${offline||busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,profile,
+rows)}><${Icon} name="play" />Start</button></div></div>`:html`<${Links} key=${profile.run?.runId} ...${{profile,path}} />`}function Links({profile,path}){let list=useList2(
+`${path}/capabilities`,{limit:50},event=>isOf(profile.id,event)&&event.type.startsWith("capability.")),[made,setMade]=d(null);return html`
+    <${Notice}><p>A link works for anyone who has it, without a key. Whoever controls this browser acts as whoever is signed in there: send the link to one person, and revoke it when they are done.</p><//>
+    ${made?html`<${Made} made=${made} again=${()=>setMade(null)} />`:html`<${MakeForm} path=${path} done=${fresh=>{setMade(fresh),list.reload()}} />`}
+    <section><h3>Links of this run</h3><${ProblemBox} problem=${list.problem} />
+      ${list.rows?list.rows.length===0?html`<p class="muted">No links.</p>`:html`<ul class="lines-list">${list.rows.map(one=>html`<${Link} key=${one.id} ...${{one,
+path,list}} gone=${()=>made?.id===one.id&&setMade(null)} />`)}</ul>`:!list.problem&&html`<${Waiting} />`}
+      ${list.next&&html`<button type="button" class="button small" disabled=${list.busy} onClick=${list.more}>Show more</button>`}</section>`}function MakeForm({
+path,done}){let app=useApp(),offline=useStore(app.offline),form=useForm({name:"",rights:"view",hours:"1"}),make=async({name,rights,hours})=>done(await app.api.post(
+`${path}/capabilities`,{...name.trim()?{name:name.trim()}:{},readonly:rights==="view",...hours?{expiresInMs:Number(hours)*HOUR_MS}:{}})),foot=html`<button class="button primary" disabled=${form.
+busy||offline}>${form.busy?"One moment…":"Create link"}</button>`;return html`<${Form} plain form=${form} work=${make} saved=${JSON.stringify(form.values)}><div class="fields">
+      <${Text} form=${form} name="name" label="For" optional wide placeholder="Ana, support" />
+      <${Choice} form=${form} name="rights" member="readonly" label="They can" options=${[["view","Watch only"],["drive","Watch and control"]]} />
+      <${Choice} form=${form} name="hours" member="expiresInMs" label="It expires" options=${EXPIRIES} />
+    </div><div>${foot}</div><//>`}function Made({made,again}){return html`<section class="panel made" role="status"><h3>${made.readonly?"Link to watch":"Link to\
+ watch and control"}</h3>
+    <p class="hint">Copy it now. It is not shown again.</p>
+    <${Address} label="Live view" text=${made.liveUrl} />
+    ${made.wsEndpoint&&html`<${Address} label="CDP over WebSocket" text=${made.wsEndpoint} />`}
+    ${made.cdpUrl&&html`<${Address} label="CDP over HTTP" text=${made.cdpUrl} />`}
+    <div><button type="button" class="button small" onClick=${again}>Create another</button></div></section>`}function Link({one,path,list,gone}){let app=useApp(),
+now=useNow(),{id,name,readonly,files,createdAt,expiresAt}=one,revoke=()=>app.open(ConfirmDialog,{title:"Revoke this link?",verb:"Revoke",work:async()=>{await app.
+api.delete(`${path}/capabilities/${encodeURIComponent(id)}`),gone(),await list.reload()},children:html`<p>Whoever uses it is disconnected at once. The link cannot be made valid again.</p>`}),
+rights=`${readonly?"Watch only":"Watch and control"}${files?", and files of the server":""}`;return html`<li class="line-item"><span class="two-lines"><span class="title">${name?
+html`<${Name}>${name}<//>`:"Without a name"}</span>
+      <span class="sub">${rights} · <${Ago} time=${createdAt} prefix="made " /> · ${expiresAt?`until ${since(expiresAt,now)}`:"until the browser stops"}</span></span>
+    <button type="button" class="button small" aria-label=${`Revoke ${name||"the link without a name"}`} onClick=${revoke}>Revoke</button></li>`}function Tests({profile,path}){return html`<${LeakTest} path=${path} /><${Pictures} ...${{profile,path}} /><${Explained} ...${{profile,path}} />`}var CHANNELS={
+__proto__:null,http:"Plain HTTP",https:"HTTPS",websocket:"WebSockets",eventsource:"Server-sent events",beacon:"Beacons",webtransport:"WebTransport",quic:"QUIC (\
+HTTP/3)",download:"Downloads",popup:"Popups",redirect:"Redirects",prefetch:"Prefetching",prerender:"Prerendering",preconnect:"Connections made ahead",dns_prefetch:"\
+Names looked up ahead",worker:"Workers",shared_worker:"Shared workers",service_worker:"Service workers",favicon:"Site icons",stun_udp:"WebRTC: STUN over UDP",turn_udp:"\
+WebRTC: TURN over UDP",turn_tcp:"WebRTC: TURN over TCP",turn_tls:"WebRTC: TURN over TLS",mdns:"WebRTC: local names",webrtc_candidates:"WebRTC: addresses",dns:"N\
+ame look-ups",loopback:"This computer",lan:"The local network",metadata:"Cloud metadata"};function LeakTest({path}){let app=useApp(),offline=useStore(app.offline),
+[state,setState]=d({since:0,result:null,problem:null}),ending=T(null);A(()=>()=>ending.current?.abort(),[]);let run=async()=>{ending.current=new AbortController,
+setState({since:Date.now(),result:null,problem:null});try{let result2=await app.api.post(`${path}/leak-test`,{},{signal:ending.current.signal});setState({since:0,
+result:result2,problem:null})}catch(problem2){setState({since:0,result:null,problem:problem2.name==="AbortError"?null:problem2})}},{since:since2,result,problem}=state;
+return html`<section><h3>Leak test</h3>
+    <p class="hint">A browser with these settings tries every way around its proxy, in a temporary folder. It takes about 15 seconds. The profile’s own data is not touched.</p>
+    <p class="button-line">${since2?html`<button type="button" class="button" onClick=${()=>ending.current.abort()}>Cancel</button> <span class="status wait" role="status"><span class="dot"></span>Testing…</span>`:
+html`<button type="button" class="button" disabled=${offline} onClick=${run}><${Icon} name="pulse" />${result?"Test again":"Run the leak test"}</button>`}</p>
+    <${ProblemBox} problem=${problem} />
+    ${result&&html`<${LeakResult} result=${result} />`}</section>`}function LeakResult({result}){let failed=result.channels.filter(({passed})=>!passed),sorted=[
+...failed,...result.channels.filter(({passed})=>passed)];return html`<div class="leak-result"><p class="leak-verdict" role="status"><span class=${`status ${result.
+passed?"good":"bad"}`}><span class="dot"></span>${result.passed?"No leak found":`${number(failed.length)} of ${number(result.channels.length)} ways are not clos\
+ed`}</span>
+      <span class="muted">${moment(result.startedAt)} · ${span(result.durationMs)}</span></p>
+    ${result.warnings.length>0&&html`<${Notice}><ul>${result.warnings.map(({code,message})=>html`<li key=${code}>${sentence(message)}</li>`)}</ul><//>`}
+    <table class="plain-table is-words"><caption class="visually-hidden">Ways out that were tried</caption><thead><tr><th scope="col">Way out</th><th scope="col">Result</th><th scope="col">What was seen</th></tr></thead>
+      <tbody>${sorted.map(({channel,passed,seen})=>html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel]||channel}</th>
+        <td><span class=${passed?"good-text":"bad-text"}>${passed?"Closed":"Not closed"}</span></td><td class="muted">${seen?sentence(seen):"–"}</td></tr>`)}</tbody></table></div>`}
+function Pictures({profile,path}){let app=useApp(),[busy,setBusy]=d(""),[problem,setProblem]=d(null),now=useNow(),running=profile.status==="running",save2=(what,address2,ending)=>async()=>{
+setBusy(what),setProblem(null);try{let response=await app.api.open("GET",`api/v1${path}/${address2}`);saveBlob(await response.blob(),fileName2(profile.name,now,
+ending))}catch(fault){setProblem(fault)}setBusy("")};return html`<section><h3>Picture of the page</h3><p class="hint">${running?"Of the tab in front.":"Start th\
+e browser first."}</p>
+    <p class="button-line">${[["Screenshot","screenshot","png"],["Whole page","screenshot?fullPage=true","png"],["PDF","pdf","pdf"]].map(([label,address2,ending])=>html`<button type="button" class="button" key=${label} disabled=${!running||
+!!busy} onClick=${save2(label,address2,ending)}><${Icon} name="download" />${busy===label?"Saving…":label}</button>`)}</p>
+    <${ProblemBox} problem=${problem} /></section>`}function fileName2(name,now,ending){return`${name.replace(/[^\p{L}\p{N} ._-]+/gu," ").trim().slice(0,80)||"p\
+age"} ${new Date(now).toISOString().slice(0,19).replaceAll(":","-")}.${ending}`}function Explained({profile,path}){let{data,problem}=useExplain(profile,path);return data?
+html`<section><h3>What sites can tell</h3>
+    ${data.findings.length>0?html`<${Notice}><${Findings} profile=${profile} findings=${data.findings} /><//>`:html`<p>${data.exit?"Nothing contradicts the prox\
+y.":"There is no proxy to compare with."}</p>`}
+    <${Effective} effective=${data.effective} full />
+    ${data.differences.length>0&&html`<h3 class="apart">What remains visible</h3><p class="hint">A site that looks closely can tell these apart from a real one.</p>
+      <ul class="differences">${data.differences.map(({code,message,contexts})=>html`<li key=${code}>${sentence(message)} <span class="muted">${contexts.map(one=>one.
+replaceAll("_"," ")).join(", ")}</span></li>`)}</ul>`}</section>`:html`<section><h3>What sites can tell</h3><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</section>`}var TABS=[["overview","Overview",Overview],["identity","Identity",Identity],["network","Network",Network],["data","Data",Data],["runs","Runs",Runs],["connect","\
+Connect",Connect],["share","Share",Share],["tests","Tests",Tests]];function ProfileDrawer({id,tab,rows}){let path=`/profiles/${encodeURIComponent(id)}`,object=useObject(
+path,({type,data})=>/^(profile|run)\./.test(type)&&(data?.profileId||data?.id)===id),profile=object.data||rows.find(id),tabs=TABS.map(([name,label,Tab])=>({id:name,
+label,draw:()=>html`<${Tab} ...${{profile,path,object,rows}} />`})),exit=profile?.run?.proxy;return html`<${Drawer} label="Profile" title=${profile?html`<${Name}>${profile.
+name}<//>`:"Profile"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!profile}
+    below=${profile&&html`<${Status} of=${PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"}} />${exit&&html`<${Country} code=${exit.country} /><span class="number">${exit.
+exitIp}</span>`}`}
+    actions=${profile&&html`<${DrawerActions} ...${{profile,rows,object}} />`} />`}function DrawerActions({profile,rows,object}){let app=useApp(),busy=useStore(
+app.busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",edit=()=>app.open(ProfileDialog,{profile,done:changed=>{rows.patch(profile.
+id,changed),object.reload()}});return html`
+    ${running?html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
+        <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>stop(app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<button type="button" class="button small primary" disabled=${offline||
+busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,profile,rows)}><${Icon} name="play" />Start</button>`}
+    <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Duplicate",icon:"copy",run:()=>duplicate(app,profile)},running&&
+{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
+", ")],["Notes","notes"]].map(([label,name,words=value=>value])=>({label,names:[name],words:values=>words(values[name])||"None"}));function ProxyForm({proxy,done,
+close}){let app=useApp(),[read,setRead]=d(proxy?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>(setProblem(null),app.api.full("GET",pathOf(proxy)).
+then(setRead,setProblem));return A(()=>{proxy&&load()},[]),html`<${Dialog} sheet title=${proxy?html`Edit <${Name}>${proxyName(proxy)}<//>`:"Add a proxy"} close=${close}>
+    ${read?html`<${Fields} proxy=${read.data} etag=${read.etag} ...${{done,close}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${problem?
+html`<button type="button" class="button" onClick=${load}>Try again</button>`:html`<${Waiting} />`}</div>`}
+  <//>`}function pathOf({id}){return`/proxies/${encodeURIComponent(id)}`}function Fields({proxy,etag,done,close}){let app=useApp(),workspace2=useStore(app.model.
+workspace),form=useForm(toValues2(proxy,workspace2)),version=useVersion({form,data:proxy,etag,read:()=>app.api.full("GET",pathOf(proxy)),toValues:data=>toValues2(
+data,workspace2),fields:FIELDS2}),[result,setResult]=d(null),send=values=>proxy?version.save((headers,before)=>app.api.full("PUT",pathOf(before),{body:changes2(
+before,values),headers})):app.api.full("POST","/proxies",{body:toBody2(values)}),save2=async values=>{let answer=await send(values);answer&&(app.proxies.keep(answer.
+data),app.toasts.say({text:`${proxy?"Saved":"Added"} ${proxyName(answer.data)}.`,tone:"good"}),close(),done?.(answer.data))},test=()=>form.send(async values=>{setResult(
+null),setResult(await app.api.post("/proxies/check",toBody2(values,!0)))}),explain=({body})=>body?.existingId&&html`<${Existing} id=${body.existingId} />`,foot=html`
+    ${!proxy&&html`<button type="button" class="button apart" disabled=${form.busy} onClick=${test}>${form.busy?"One moment…":"Test connection"}</button>`}
+    <button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy||!!version.conflict}>${form.busy?"One moment…":proxy?"Save":"Add proxy"}</button>`;return html`<${Form} form=${form} work=${save2} foot=${foot} explain=${explain} saved=${proxy?
+version.first:void 0}>
+    <${Conflict} version=${version} />
+    <${Parts} form=${form} proxy=${proxy} />
+    <div role="status">${result&&html`<div class="panel"><${CheckResult} result=${result} /></div>`}</div>
+    <${Labels} form=${form} proxy=${proxy} />
+  <//>`}function Existing({id}){let proxy=useProxy(id);return proxy&&html`<p>Its name is <${Name}>${proxyName(proxy)}<//>.</p>`}function Parts({form,proxy}){let{
+values}=form,saved=proxy?.hasPassword&&!values.forget,moved=saved&&!values.password&&isElsewhere(proxy,values),asked=moved&&"The saved password belongs to the o\
+ld server. Type it again for this one, or remove it. Only a key that may read passwords can keep it.",again=form.faults("password").some(fault=>fault.message.startsWith(
+"Type the password again"));return html`<div class="fields">
+    <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)}
+      hint=${values.type==="socks4"&&"SOCKS4 has a user name only, no password."} />
+    <${Text} form=${form} name="host" label="Host" class="mono" placeholder="proxy.example.net" autofocus=${!proxy} />
+    <${Text} form=${form} name="port" label="Port" class="mono" inputmode="numeric" placeholder="1080" />
+    <${Text} form=${form} name="username" label="User name" optional autocomplete="off" />
+    ${values.type!=="socks4"&&html`<${Text} form=${form} name="password" label="Password" optional type="password" autocomplete="new-password"
+      placeholder=${moved?"Type it again":saved?"Saved. Type to replace it.":""} hint=${asked}
+      say=${again&&"Type the password again. The saved one is not sent to another server."} />`}
+    ${values.type!=="socks4"&&proxy?.hasPassword&&html`<label class="tick wide"><input type="checkbox" checked=${form.values.forget} onChange=${event=>form.set(
+"forget",event.currentTarget.checked)} />
+      <span>Remove the saved password</span></label>`}
+  </div>`}function isElsewhere(proxy,values){return values.type!==proxy.type||values.host.trim().toLowerCase()!==proxy.host||number2(values.port)!==proxy.port}function Labels({
+form,proxy}){let known=useStore(useApp().model.workspaces);return html`<fieldset class="group"><legend>Details</legend><div class="fields">
+    <${Text} form=${form} name="name" label="Name" optional wide placeholder="Berlin 1" />
+    <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />
+    <${Lines} form=${form} name="notes" label="Notes" optional rows=${2} />
+    ${!proxy&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="Profiles of the same workspace can use it." />
+      <datalist id="known-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}</datalist>`}
+  </div></fieldset>`}function toValues2(proxy,workspace2){let p=proxy||{};return{type:p.type||"socks5",host:p.host||"",port:p.port?String(p.port):"",username:p.
+username||"",password:"",forget:!1,name:p.name||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||workspace2}}function toBody2(values,bare=!1){let body={
+type:values.type,host:values.host.trim(),port:number2(values.port)},given={workspaceId:values.workspaceId.trim(),username:values.username,password:values.type===
+"socks4"?"":values.password};bare||Object.assign(given,{name:values.name.trim(),notes:values.notes});for(let[name,value]of Object.entries(given))value&&(body[name]=
+value);return!bare&&values.tags.length&&(body.tags=values.tags),body}function changes2(proxy,values){let wanted={type:values.type,host:values.host.trim(),port:number2(
+values.port),username:values.username||null,name:values.name.trim(),tags:values.tags,notes:values.notes},known={...toValues2(proxy,""),port:proxy.port,username:proxy.
+username||null},body=Object.fromEntries(Object.entries(wanted).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(known[name]))),none=values.forget||
+!values.username||values.type==="socks4";return values.password&&values.type!=="socks4"?body.password=values.password:proxy.hasPassword&&none&&(body.password=null),
+body}function AddProxies({done,close}){let app=useApp(),workspaceId=useStore(app.model.workspace),form=useForm(boxValues()),reading=useReading({...form.values,workspaceId}),
+ready=reading.answer?.created??0,send=async values=>{let added=await addProxies(app,{values,choices:reading.choices,workspaceId});return done?.(added),added.rest?
+(form.setAll({...values,text:added.rest}),reading.again()):close()},foot=html`<button type="button" class="button apart" disabled=${form.busy} onClick=${()=>app.
+open(ProxyForm,{done:proxy=>check(app,proxy)})}>Enter fields instead</button>
+    <button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" aria-keyshortcuts="Control+Enter Meta+Enter" title="Ctrl Enter" disabled=${form.busy||!form.values.text.trim()||reading.answer&&
+!ready}>${form.busy?"Adding…":ready>1?`Add ${count(ready,"proxy","proxies")}`:"Add"}</button>`;return html`<${Dialog} sheet title="Add proxies" lead="They are checked at once." close=${close}>
+    <${Form} form=${form} work=${send} foot=${foot}><${ProxyBox} form=${form} reading=${reading} rows=${10} autofocus /><//><//>`}function TagDialog({size,tag,close}){let form=useForm({tags:[],action:"tag"}),send=async({tags,action})=>{tag(action,tags),close()};return html`<${Dialog} title="Change tags" lead=${count(
+size,"proxy","proxies")} close=${close}><${Form} form=${form} work=${send} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
+    <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[["tag","Add these tags"],["untag","Remove these tags"]]} />
+      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`}var HEIGHT2=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(Math.max(0,...points.
+map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+x,y,step})=>points.map(({values},i)=>{let width=Math.max(1,Math.min(28,step-Math.min(6,step/4))),base=0;return values.map((value,part)=>{if(!value)return null;let from=y(
+base);return base+=value,html`<rect key=${`${i} ${part}`} class=${`chart-bar ${parts[part].tone}`} x=${x(i)-width/2} y=${y(base)} width=${width} height=${Math.max(
+1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(
+Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+x,y})=>[...parts.map(({tone},part)=>html`<path key=${part} class=${`chart-line ${tone}`} d=${pathOf2(points.map(({values})=>values[part]),x,y)} />`),...points.flatMap(
+({values,mark},i)=>[...values.map((value,part)=>value===null?null:html`<circle key=${`${i} ${part}`} class=${`chart-dot ${parts[part].tone}`} cx=${x(i)} cy=${y(
+value)} r=${points.length>60?1.5:2.5} />`),mark&&html`<path key=${`${i} mark`} class="chart-mark" d=${`M${x(i)-3} ${y(0)-8}l6 6m0-6l-6 6`} />`])]} />`:html`<p class="muted">${empty}</p>`}
+function pathOf2(values,x,y){let path="",open=!1;return values.forEach((value,i)=>{value!==null&&(path+=`${open?"L":"M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`),
+open=value!==null}),path}function Frame({title,points,parts,say,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
+()=>box.current&&setWidth(box.current.clientWidth));return observer.observe(box.current),setWidth(box.current.clientWidth),()=>observer.disconnect()},[]);let step=(width-
+LEFT-4)/Math.max(1,points.length),x=i=>LEFT+step*(i+.5),y=value=>TOP+(HEIGHT2-BOTTOM-TOP)*(1-value/(most||1)),every=Math.max(1,Math.ceil(54/step)),moved=event=>{
+let i=Math.floor((event.clientX-box.current.getBoundingClientRect().left-LEFT)/step);setAt(i>=0&&i<points.length?i:-1)},scale=Array.from({length:LINES+1},(_,i)=>most/
+LINES*i);return html`<figure class="chart" aria-labelledby=${id}>
+    <figcaption class="chart-head"><span id=${id} class="chart-title">${title}</span>${parts.length>1&&html`<span class="chart-legend" aria-hidden="true">${parts.
+map(({label,tone})=>html`<span key=${label}><i class=${`chart-key ${tone}`}></i>${label}</span>`)}</span>`}</figcaption>
+    <div class="chart-box" ref=${box} onPointerMove=${moved} onPointerLeave=${()=>setAt(-1)}>
+      ${width>0&&html`<svg width=${width} height=${HEIGHT2} aria-hidden="true">
+        ${scale.map(value=>html`<line key=${value} class="chart-grid" x1=${LEFT} x2=${width} y1=${y(value)} y2=${y(value)} />
+          <text class="chart-text" x=${LEFT-8} y=${y(value)+4} text-anchor="end">${say(value)}</text>`)}
+        ${at>=0&&html`<rect class="chart-under" x=${x(at)-step/2} y=${TOP} width=${step} height=${HEIGHT2-BOTTOM-TOP} />`}
+        ${draw({x,y,step})}
+        ${points.map(({label},i)=>(points.length-1-i)%every===0&&html`<text key=${i} class="chart-text" x=${Math.min(x(i),width-25)} y=${HEIGHT2-4} text-anchor="middle">${label}</text>`)}
+      </svg>`}
+      ${at>=0&&html`<div class="chart-tip" aria-hidden="true" style=${{left:`${Math.max(0,Math.min(width-TIP_WIDTH,x(at)-TIP_WIDTH/2))}px`,width:`${TIP_WIDTH}px`}}>
+        <strong>${points[at].full}</strong>${parts.map(({label},part)=>html`<span key=${label}>${label}: ${points[at].values[part]===null?points[at].mark||"–":
+say(points[at].values[part])}</span>`)}</div>`}
+    </div>
+    <table class="visually-hidden"><caption>${title}</caption><thead><tr><th scope="col">When</th>${parts.map(({label})=>html`<th key=${label} scope="col">${label}</th>`)}</tr></thead>
+      <tbody>${points.map(({full,values,mark},i)=>html`<tr key=${i}><th scope="row">${full}</th>${values.map((value,part)=>html`<td key=${part}>${value===null?mark||
+"none":say(value)}</td>`)}</tr>`)}</tbody></table>
+  </figure>`}function sum(values){return values.reduce((all,value)=>all+(value||0),0)}function niceMost(most){let step=most/LINES||1,power=10**Math.floor(Math.log10(
+step));return[1,1.5,2,2.5,3,4,5,6,8,10].find(one=>one*power>=step)*power*LINES}var KEPT=100,LISTED2=20;function Checks({proxy}){let app=useApp(),[state,setState]=d({data:null,problem:null}),[all,setAll]=d(!1),checkedAt=proxy.lastCheck?.checkedAt;
+A(()=>{app.api.get(`/proxies/${encodeURIComponent(proxy.id)}/checks`,{limit:KEPT}).then(({data:data2})=>setState({data:data2,problem:null}),problem2=>setState(before=>({
+...before,problem:problem2})))},[proxy.id,checkedAt]);let{data,problem}=state;if(problem&&!data)return html`<${ProblemBox} problem=${problem} />`;if(!data)return html`<${Waiting} />`;
+if(!data.length)return html`<p class="muted">It was never checked. Press “Check” above.</p>`;let listed=all?data:data.slice(0,LISTED2);return html`
+    <${Figures} proxy=${proxy} checks=${data} />
+    <${Line} title="Latency" points=${pointsOf(data)} parts=${[{label:"Latency",tone:"tone-a"}]} say=${short} />
+    ${data.some(({ok})=>!ok)&&html`<p class="hint"><span class="bad-text" aria-hidden="true">×</span> marks a failed check.</p>`}
+    <${Exits} checks=${data} />
+    <section><h3>${data.length>=KEPT?`The last ${KEPT} checks`:count(data.length,"check")}</h3>
+      <ul class="event-list">${listed.map((check2,i)=>html`<li key=${`${check2.checkedAt} ${i}`}><button type="button" class="event-line" onClick=${()=>app.open(
+CheckDialog,{proxy,result:check2})}>
+        <${Status} of=${PROXY_STATUS[check2.ok?"alive":"dead"]} /><span class="event-what">${check2.ok?html`<span class="with-flag"><${Country} code=${check2.country} bare /><span class="number">${check2.
+exitIp}</span></span>`:html`<span class="one-line">${faultWords(check2.error)?.happened||"The check failed."}</span>`}</span>
+        <span class="muted number">${check2.ok&&check2.latencyMs!=null?short(check2.latencyMs):""}</span><span class="muted event-when"><${Ago} time=${check2.checkedAt} /></span></button></li>`)}</ul>
+      ${data.length>listed.length&&html`<button type="button" class="button small" onClick=${()=>setAll(!0)}>Show all ${data.length}</button>`}</section>`}function short(ms){
+return ms>0&&ms<1?"< 1 ms":span(ms)}function Figures({proxy,checks}){let good=checks.filter(({ok})=>ok).length,{p50Ms,p95Ms}=proxy.latency||{};return html`<dl class="figures"><div><dt>Uptime</dt><dd>${Math.
+floor(good/checks.length*100)} %</dd></div>
+    <div><dt>Latency, half of the checks</dt><dd>${p50Ms==null?"–":`≤ ${short(p50Ms)}`}</dd></div>
+    <div><dt>Latency, 95 of 100</dt><dd>${p95Ms==null?"–":`≤ ${short(p95Ms)}`}</dd></div></dl>`}function pointsOf(checks){let days=new Set(checks.map(({checkedAt})=>new Date(
+checkedAt).toDateString())).size,format=new Intl.DateTimeFormat(void 0,days>1?{day:"numeric",month:"short"}:{timeStyle:"short"});return[...checks].reverse().map(
+({checkedAt,ok,latencyMs})=>({label:format.format(Date.parse(checkedAt)),full:moment(checkedAt),values:[ok?latencyMs??null:null],mark:ok?"":"failed"}))}function Exits({
+checks}){let turns=[];for(let{ok,exitIp,country,countryName,checkedAt}of checks){if(!ok||!exitIp)continue;let last=turns.at(-1);last?.exitIp===exitIp?Object.assign(
+last,{from:checkedAt,seen:last.seen+1}):turns.push({exitIp,country,countryName,from:checkedAt,to:checkedAt,seen:1})}return turns.length?html`<section><h3>${turns.
+length===1?"Exit":`Exits: ${turns.length} in turn`}</h3>
+    <ul class="event-list">${turns.slice(0,LISTED2).map(({exitIp,country,countryName,from,to,seen})=>html`<li key=${to} class="event-line"><span class="with-flag"><${Country} code=${country} name=${countryName} /><span class="number">${exitIp}</span></span>
+      <span class="event-what"></span><span class="muted">${count(seen,"check")}</span><span class="muted event-when">${seen>1?"since ":""}<${Ago} time=${from} /></span></li>`)}</ul></section>`:
+null}var LISTED3=50,PAGE=200;function Profiles({proxy}){let app=useApp(),[state,setState]=d({list:null,problem:null});A(()=>{let read=()=>app.api.get("/profiles",{proxyId:proxy.
+id,sort:"name",order:"asc",limit:LISTED3,page:1}).then(list2=>setState({list:list2,problem:null}),problem2=>setState(before=>({...before,problem:problem2})));read();
+let planned=0,unwatch=app.model.event.watch(({type})=>{type!=="everything"&&type!=="events.lost"&&!type.startsWith("profile.")||(clearTimeout(planned),planned=setTimeout(
+read,300))});return()=>{clearTimeout(planned),unwatch()}},[proxy.id,proxy.profileCount]);let{list,problem}=state;return problem&&!list?html`<${ProblemBox} problem=${problem} />`:
+list?list.data.length?html`<div class="drawer-tools"><button type="button" class="button small" onClick=${()=>app.open(MoveDialog,{proxy,total:list.total})}><${Icon} name="proxies" />Move to another proxy…</button>
+      <a class="button small" href=${href("profiles",new URLSearchParams({proxyId:proxy.id}))}><${Icon} name="profiles" />Show in the list</a></div>
+    <section><h3>${count(list.total,"profile uses","profiles use")} it</h3>
+    <ul class="event-list">${list.data.map(({id,name,status})=>html`<li key=${id}><a class="event-line" href=${href("profiles",void 0,[id])}><span class="event-what one-line"><${Name}>${name}<//></span>
+      ${status!=="stopped"&&html`<${Status} of=${PROFILE_STATUS[status]||{text:status,tone:"quiet"}} />`}</a></li>`)}</ul>
+    ${list.hasMore&&html`<p class="hint">And ${number(list.total-list.data.length)} more.</p>`}</section>`:html`<p class="muted">No profile uses it.</p>`:html`<${Waiting} />`}
+function MoveDialog({proxy,total,close}){let app=useApp(),form=useForm({proxyId:proxy.id}),{proxyId}=form.values,move=async()=>{let items=await usersOf(app.api,
+proxy.id);app.works.each({title:`Moving ${count(items.length,"profile")}`,items,size:PAGE,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"\
+setProxy",proxyId:proxyId||null,ids:part.map(({id})=>id)},{signal})).results}),close()};return html`<${Dialog} title="Move to another proxy" lead=${html`${count(
+total,"profile")} of <${Name}>${proxyName(proxy)}<//>`} close=${close}><${Form} form=${form} work=${move} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy||proxyId===proxy.id}>${form.busy?"O\
+ne moment…":"Move"}</button>`}>
+    <div class="fields"><${ProxyField} form=${form} workspaceId=${proxy.workspaceId} hint=${proxyId?"New connections of running browsers use it at once.":"The p\
+rofiles will connect directly, with this computer’s own address."} /></div><//><//>`}async function usersOf(api,proxyId){let out=[];for(let page=1;;page++){let{
+data,hasMore}=await api.get("/profiles",{proxyId,sort:"createdAt",order:"asc",limit:PAGE,page});if(out.push(...data.map(({id,name})=>({id,name}))),!hasMore)return out}}function Rotate({proxy,object}){return html`${proxy.rotateUrl?html`<${RotateNow} proxy=${proxy} object=${object} />`:html`<p class="muted">Providers of mobile and residential proxies give an address that changes the exit IP. Enter it here, and Warren calls it and waits for the new exit.</p>`}
+    <${Address3} key=${proxy.rotateUrl} proxy=${proxy} object=${object} />
+    <section><h3>When it fails</h3><p class="muted">A profile can name other proxies that it goes on through while this one is dead. They are set in the profile’s form, as fallbacks. Without one its traffic stops: it never goes out directly.</p></section>`}
+function RotateNow({proxy,object}){let app=useApp(),busy=useStore(app.busy).has(proxy.id),offline=useStore(app.offline),[result,setResult]=d(null),[problem,setProblem]=d(
+null);return html`<section><p><button type="button" class="button" disabled=${offline||busy} onClick=${()=>app.during(proxy.id,async()=>{setProblem(null),setResult(
+null);try{let from=proxy.lastCheck,answer=await app.api.post(`/proxies/${encodeURIComponent(proxy.id)}/rotate`);setResult({...answer,country:from?.exitIp===answer.
+before?from?.country:""}),object.reload()}catch(error){setProblem(error)}})}><${Icon} name="reload" />${busy?"Waiting for a new exit…":"Rotate now"}</button></p>
+    <div role="status">${result&&html`<div class="panel rotation"><p><strong>${result.changed?"It has a new exit.":"It kept its exit."}</strong>${result.durationMs!=
+null&&html` <span class="muted">after ${span(result.durationMs)}</span>`}</p>
+      <p class="rotation-line"><span class="rotation-end"><span class="muted">Before</span> <span class="with-flag"><${Country} code=${result.country} /><span class="number">${result.
+before||"not known"}</span></span></span><${Icon} name="forward" />
+        <span class="rotation-end"><span class="muted">Now</span> <span class="with-flag"><${Country} code=${result.check?.country} name=${result.check?.countryName} /><span class="number">${result.
+exitIp||"not known"}</span></span></span></p></div>`}</div>
+    <${ProblemBox} problem=${problem} /></section>`}function Address3({proxy,object}){let app=useApp(),form=useForm({rotateUrl:proxy.rotateUrl||""}),save2=async({
+rotateUrl})=>{let headers=object.etag?{"If-Match":object.etag}:void 0,{data,etag}=await app.api.full("PUT",`/proxies/${encodeURIComponent(proxy.id)}`,{body:{rotateUrl:rotateUrl.
+trim()||null},headers});object.keep(data,etag),app.toasts.say({text:rotateUrl.trim()?"Saved the address.":"Removed the address.",tone:"good"})},same=form.values.
+rotateUrl.trim()===(proxy.rotateUrl||"");return html`<${Form} plain form=${form} work=${save2}>
+    <${Text} form=${form} name="rotateUrl" label="Rotation address" class="mono" type="url" placeholder="https://provider.example/rotate?key=…" hint="The server calls it directly, not through the proxy. It is kept sealed, as passwords are." />
+    <p><button class="button" disabled=${form.busy||same}>${form.busy?"Saving…":"Save"}</button></p><//>`}var SHOWN_MS=3e4;function Secret({proxy}){let{api}=useApp(),[password,setPassword]=d(null),[refusal,setRefusal]=d(""),[busy,setBusy]=d(!1);if(A(()=>{if(password===
+null)return;let timer=setTimeout(()=>setPassword(null),SHOWN_MS);return()=>clearTimeout(timer)},[password]),A(()=>setPassword(null),[proxy.updatedAt]),!proxy.hasPassword)
+return html`None`;let show=async()=>{setBusy(!0),setRefusal("");try{let{password:text2,base64}=await api.get(`/proxies/${encodeURIComponent(proxy.id)}/secret`);
+setPassword(text2??`base64: ${base64}`)}catch(problem){setRefusal(problem.status===403?"Your key may not read passwords. That needs the scope secrets.":`${problemTitle(
+problem)}. ${problemWords(problem)}`)}setBusy(!1)};return html`<span class="secret">${password===null?html`<span aria-hidden="true">••••••••</span><span class="visually-hidden">Saved</span>`:
+html`<code class="path" tabindex="0">${password}</code>`}
+    ${password===null?html`<button type="button" class="button small" disabled=${busy} aria-label="Show the password" title="Each time is recorded in the activity log" onClick=${show}><${Icon} name="eye" />Show</button>`:
+html`<${Copy} text=${password} label="Copy the password" /><button type="button" class="button small" aria-label="Hide the password" onClick=${()=>setPassword(null)}>Hide</button>`}</span>
+    <span role="status" class="secret-note">${password!==null&&html`<span class="hint">Recorded in the activity log. Hidden again in half a minute.</span>`}${refusal&&
+html`<span class="bad-text">${refusal}</span>`}</span>`}var DAYS2=30,DAY_MS2=24*3600*1e3,MOST2=8,PARTS=[{label:"Received",tone:"tone-a"},{label:"Sent",tone:"tone-b"}];function Traffic2({proxy}){let app=useApp(),[state,
+setState]=d({days:null,profiles:null,problem:null});A(()=>{let from=new Date(Date.now()-(DAYS2-1)*DAY_MS2).toISOString().slice(0,10),path=`/proxies/${encodeURIComponent(
+proxy.id)}/traffic`;Promise.all([app.api.get(path,{from,by:"day"}),app.api.get(path,{from,by:"profile"})]).then(([days2,profiles2])=>setState({days:days2,profiles:profiles2,
+problem:null}),problem2=>setState(before=>({...before,problem:problem2})))},[proxy.id]);let{days,profiles,problem}=state;return problem?html`<${ProblemBox} problem=${problem} />`:
+days?days.connections?html`<dl class="figures"><div><dt>Received</dt><dd>${bytes(days.bytesDown)}</dd></div><div><dt>Sent</dt><dd>${bytes(days.bytesUp)}</dd></div><div><dt>Connections</dt><dd>${number(
+days.connections)}</dd></div></dl>
+    <${Bars} title=${`The last ${DAYS2} days`} points=${daysOf(days.data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} />
+    <p class="hint">Days are in UTC. What proxies and TLS add is not counted.</p>
+    <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a,b)=>b.bytesDown+b.bytesUp-a.bytesDown-a.bytesUp).slice(0,MOST2).map(row=>html`<li key=${row.
+profileId} class="event-line">
+      <span class="event-what one-line"><${ProfileLink} id=${row.profileId} /></span><span class="number muted">↓ ${bytes(row.bytesDown)}</span><span class="number muted">↑ ${bytes(
+row.bytesUp)}</span></li>`)}</ul>
+      ${profiles.data.length>MOST2&&html`<p class="hint">And ${number(profiles.data.length-MOST2)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${DAYS2} days.</p>`:
+html`<${Waiting} />`}function daysOf(data){let known=new Map(data.map(row=>[row.day,row])),format=new Intl.DateTimeFormat(void 0,{day:"numeric",month:"short",timeZone:"\
+UTC"});return Array.from({length:DAYS2},(_,i)=>{let at=Date.now()-(DAYS2-1-i)*DAY_MS2,row=known.get(new Date(at).toISOString().slice(0,10));return{label:format.
+format(at),full:format.format(at),values:[row?.bytesDown??0,row?.bytesUp??0]}})}function ProfileLink({id}){let{api}=useApp(),[name,setName]=d("");return A(()=>{
+api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>setName(profile.name),()=>setName(null))},[id]),name===null?html`<span class="muted">A deleted profile</span>`:
+html`<a href=${href("profiles",void 0,[id])}><${Name}>${name||id}<//></a>`}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
+proxy=object.data||rows.find(id),tabs=[{id:"overview",label:"Overview",draw:()=>html`<${Overview2} proxy=${proxy} />`},{id:"checks",label:"Checks",draw:()=>html`<${Checks} proxy=${proxy} />`},
+{id:"profiles",label:"Profiles",draw:()=>html`<${Profiles} proxy=${proxy} />`},{id:"traffic",label:"Traffic",draw:()=>html`<${Traffic2} proxy=${proxy} />`},{id:"\
+rotate",label:"Rotate",draw:()=>html`<${Rotate} proxy=${proxy} object=${object} />`}];return html`<${Drawer} label="Proxy" title=${proxy?html`<${Name}>${proxyName(
+proxy)}<//>`:"Proxy"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!proxy}
+    below=${proxy&&html`<${Status} of=${PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown} />${proxy.lastCheck?.ok&&html`<${Country} code=${proxy.lastCheck.country} /><span class="number">${proxy.
+lastCheck.exitIp}</span>`}`}
+    actions=${proxy&&html`<${DrawerActions2} proxy=${proxy} object=${object} />`} />`}function DrawerActions2({proxy,object}){let app=useApp(),busy=useStore(app.
+busy).has(proxy.id),offline=useStore(app.offline);return html`<button type="button" class="button small" disabled=${offline||busy} onClick=${()=>check(app,proxy)}><${Icon} name="pulse" />Check</button>
+    <button type="button" class="button small" onClick=${()=>app.open(ProxyForm,{proxy,done:changed=>{object.reload(),changed.status==="unknown"&&check(app,changed)}})}><${Icon} name="edit" />Edit</button>`}
+function Overview2({proxy}){return html`
+    ${proxy.lastCheck&&html`<section><h3>Last check, <${Ago} time=${proxy.lastCheck.checkedAt} /></h3><${CheckResult} result=${proxy.lastCheck} /></section>`}
+    <${Facts2} pairs=${[["Type",PROXY_TYPES[proxy.type]||proxy.type],["Address",html`<bdi class="mono">${address(proxy.host,proxy.port)}</bdi>`],["User name",proxy.
+username&&html`<bdi>${proxy.username}</bdi>`],["Password",html`<${Secret} proxy=${proxy} />`],["Profiles",proxy.profileCount>0?html`<a href=${href("profiles",new URLSearchParams(
+{proxyId:proxy.id}))}>${count(proxy.profileCount,"profile")}</a>`:"Not used"],["Uptime",proxy.uptime!=null&&`${Math.floor(proxy.uptime*100)} %`],["Tags",proxy.tags?.
+length>0&&html`<${Tags} tags=${proxy.tags} most=${20} />`],["Notes",proxy.notes&&html`<bdi>${proxy.notes}</bdi>`],["Created",html`<${Ago} time=${proxy.createdAt} />`],
+["Workspace",html`<bdi>${proxy.workspaceId}</bdi>`],["ID",html`<span class="mono">${proxy.id}</span>`]]} />`}function SaveView({params,close}){let app=useApp(),form=useForm({label:""});return html`<${Dialog} title="Save this view" lead="It is kept in this browser, in the sidebar." close=${close}><${Form} form=${form} work=${async({
+label})=>{app.saveView({label:label.trim(),params}),close()}} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.label.trim()}>Save</button>`}>
+    <${Text} form=${form} name="label" label="Name" autofocus maxlength="40" placeholder="Shops in Germany" /><//><//>`}var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
+length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
+slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};function useAnswer(path,query,again=()=>!1){let app=useApp(),[state,setState]=d({data:null,problem:null}),reload=()=>app.api.get(path,query).then(data=>setState(
+{data,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{reload();let planned=0,unwatch=app.model.event.watch(event=>{event.type!=="\
+everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
+{...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
+null}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
+named"]],ABOUT=[["profile","Profiles"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["capability","Shared views"]];function Sentence({
+entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,
+words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"proxies.export":()=>html`${who} exported ${count(detail.
+count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.
+tag.join(", ")}</bdi>`:""}`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
+name}<//>`:html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
+id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?
+"a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.
+has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).
+then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;
+let words=name===null?"a deleted profile":"a profile";return begin2?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"proxy",tags:"tags",name:"n\
+ame",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||[]).map(member=>CHANGES[member]||
+member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_cre\
+ated":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
+data.changed)}`,"profile.deleted":({profile,data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
+"profile.status":({profile,data})=>html`${profile} is ${data.status}`,"run.started":({profile,data})=>html`The browser of ${profile} ${data.restarted?"restarted":
+"started"}`,"run.updated":({profile})=>html`The exit or the place of ${profile} changed`,"run.expiring":({profile})=>html`The browser of ${profile} closes soon`,
+"run.fallback":({profile,data})=>html`${profile} goes on through ${data.to?html`<${ProxyName} id=${data.to} />`:"another proxy"}`,"run.ended":({profile,data})=>html`The browser of ${profile} ended: ${endWords(
+data).toLowerCase()}`,"proxy.created":({proxy})=>html`${proxy} was added`,"proxy.updated":({proxy,data})=>html`${proxy} was changed${changedWords(data.changed)}`,
+"proxy.deleted":()=>"A proxy was deleted","proxy.checked":({proxy,data})=>html`${proxy} was checked: ${data.ok?"alive":"dead"}`,"proxy.died":({proxy})=>html`${proxy} stopped working`,
+"proxy.returned":({proxy})=>html`${proxy} works again`,"proxy.exit_changed":({proxy,data})=>html`${proxy} has another exit${data.exitIp?`: ${data.exitIp}`:""}`,
+"proxy.all_checked":({data})=>`All proxies were checked: ${data.alive??0} alive, ${data.dead??0} dead`,"proxy.imported":({data})=>`${count(data.created??0,"prox\
+y was","proxies were")} imported`,"key.created":()=>"A key was created","key.revoked":()=>"A key was revoked","workspace.created":({data})=>html`Workspace <bdi>${data.
+id}</bdi> was created`,"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> was renamed`,"capability.created":({profile})=>html`A view of ${profile} was shared`,
+"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};function EventSentence({event}){let{type,data={}}=event,words=EVENTS[type];if(!words)
+return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?html`<${ProfileName} id=${profileId} begin=${type.
+startsWith("profile.")||type==="run.fallback"} />`:"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:"A proxy"})}var NOTHING=html`<span class="muted">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
+time={id:"time",label:"Time",width:190,rank:6,hidden:!0,draw:({at})=>html`<span class="number">${moment(at)}</span>`},workspace={id:"workspace",label:"Workspace",
+width:130,rank:4,draw:({workspaceId})=>workspaceId?html`<bdi class="one-line">${workspaceId}</bdi>`:NOTHING},LOG=[{id:"what",label:"What happened",min:260,grow:3,
+always:!0,draw:entry=>html`<span class="one-line sentence"><${Sentence} entry=${entry} /></span>`},when,time,{id:"remote",label:"From",width:150,rank:3,card:!0,
+draw:({remote})=>html`<span class="number one-line" title=${remote}>${remote}</span>`},workspace,{id:"request",label:"Request",width:292,rank:7,hidden:!0,draw:({
+requestId})=>html`<span class="mono">${requestId}</span>`}],HAPPENED=[{id:"what",label:"What happened",min:260,grow:3,always:!0,draw:event=>html`<span class="one-line sentence"><${EventSentence} event=${event} /></span>`},
+when,time,workspace,{id:"type",label:"Type",width:170,rank:7,hidden:!0,draw:({type})=>html`<span class="mono">${type}</span>`}],LOG_FILTERS=[{name:"action",label:"\
+What",options:ACTIONS}],EVENT_FILTERS=[{name:"about",label:"About",options:ABOUT}];function Activity({params,path}){let recent=path[1]==="events";return html`<div class="settings-head"><p class="lead">${recent?
+"What has happened since this page was opened, newest first.":"Who read or exported passwords, and who changed workspaces. Records are kept for good."}</p>
+      <nav class="segments" aria-label="Activity"><a class="segment-button" href=${href("settings",void 0,["activity"])} aria-current=${recent?void 0:"page"}>Log</a>
+        <a class="segment-button" href=${href("settings",void 0,["activity","events"])} aria-current=${recent?"page":void 0}>Events</a></nav></div>
+    ${recent?html`<${Events} key="events" params=${params} />`:html`<${Log} key="log" params=${params} />`}`}function Log({params}){let action=params.get("actio\
+n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>type.startsWith("workspace.")&&list.changed(null,!0)),columns=useColumns("audit",()=>LOG);
+return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
+    ${view.total===0?html`<${Empty} title=${action?"No matches":"Nothing is recorded yet"} drawing=${!1}><p>Each time a key reads or exports a password, it shows up here.</p><//>`:
+html`<div class="page-body"><${Grid} label="Log" ...${{rows,columns,selection}} ticks=${!1} what=${({action:name})=>name} actionsWidth=${16} /></div>`}
+    <p class="visually-hidden" role="status">${view.total!==null&&count(view.total,"record")}</p>`}function Events({params}){let app=useApp(),about=params.get("\
+about")||"",all=useStore(app.model.recent),rows=w(()=>new FixedRows,[]),[selection]=d(()=>new Selection),columns=useColumns("events",()=>HAPPENED),shown=about?all.
+filter(({type})=>type.startsWith(`${about}.`)):all;return A(()=>rows.set(shown),[all,about]),html`<div class="filters"><${Chips} filters=${EVENT_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
+    ${shown.length===0?html`<${Empty} title=${about?"No matches":"Nothing has happened yet"} drawing=${!1}><p>Starts, checks and changes show up here as they happen.</p><//>`:
+html`<div class="page-body"><${Grid} label="Events" ...${{rows,columns,selection}} ticks=${!1} what=${({type})=>type} actionsWidth=${16} /></div>`}`}var THEMES=[["system","Like the system"],["light","Light"],["dark","Dark"]],DENSITIES=[["compact","Compact"],["comfortable","Comfortable"]];function Appearance(){
+let app=useApp(),[theme,setTheme]=d(()=>recall("theme","system")),density=useStore(app.density),views=useStore(app.views),[columns,setColumns]=d(()=>kept("colum\
+ns.")),choose=value=>{app.setTheme(value),setTheme(value)},reset=()=>{forget("columns."),setColumns([]),app.toasts.say({text:"All lists have their columns of be\
+fore.",tone:"good"})};return html`<p class="lead">These choices are kept in this browser, for this page alone.</p>
+    <section class="settings-part"><h2>Theme</h2><${Options2} label="Theme" options=${THEMES} value=${theme} choose=${choose} /></section>
+    <section class="settings-part"><h2>Rows</h2><${Options2} label="Row height" options=${DENSITIES} value=${density} choose=${value=>app.setDensity(value)} /></section>
+    <section class="settings-part"><h2>Columns</h2><p class="muted">${columns.length?`You have chosen the columns of ${count(columns.length,"list")}.`:"Every li\
+st has its usual columns."}</p>
+      <p><button type="button" class="button" disabled=${!columns.length} onClick=${reset}>Reset all columns</button></p></section>
+    <section class="settings-part"><h2>Saved views</h2>${views.length===0?html`<p class="muted">None yet. Filter the profiles, then choose “Save this view” in the sidebar.</p>`:
+html`
+      <ul class="saved-views">${views.map(view=>html`<li key=${view.label}><bdi class="one-line">${view.label}</bdi><button type="button" class="icon-button" aria-label=${`\
+Remove the view ${view.label}`} title="Remove" onClick=${()=>app.dropView(view)}><${Icon} name="close" /></button></li>`)}</ul>
+      <p><button type="button" class="button" onClick=${()=>views.forEach(view=>app.dropView(view))}>Remove all views</button></p>`}</section>`}function Options2({
+label,options,value,choose}){return html`<div class="segments" role="group" aria-label=${label}>${options.map(([one,words])=>html`<button type="button" key=${one} class="segment-button" aria-pressed=${value===
+one} onClick=${()=>choose(one)}>${words}</button>`)}</div>`}var SOURCES2={__proto__:null,default:"The default",path:"Found by its name",usual:"Found in a usual place",added:"Added by a command",folder:"Found in a folder \
+of --browsers",installed:"Installed by a command"};function Browsers(){let{data,problem}=useAnswer("/browsers"),runs=useAnswer("/runs",{},({type})=>type.startsWith(
+"run.")),server=useAnswer("/server"),runningOf=path=>(runs.data?.data||[]).filter(({browser})=>browser?.path===path).length;return html`<p class="lead">Profiles that name no version run with the default browser. The others run with the nearest version that is here.</p>
+    <${Missing} problem=${problem} what="the browsers" scope="read" />
+    ${!data&&!problem&&html`<${Waiting} />`}
+    ${data?.data.length===0&&html`<${Empty} title="No browser on the server" drawing=${!1}><p>Nothing can start until there is one. Install one with the command below, or install Chromium or Chrome with the system’s packages.</p><//>`}
+    ${data?.data.length>0&&html`<div class="table-box" tabindex="0" role="region" aria-label="List of browsers"><table class="plain-table"><thead><tr><th scope="col">Browser</th><th scope="col">Where from</th><th scope="col" class="is-number">Running</th><th scope="col">Path</th></tr></thead>
+      <tbody>${data.data.map(({path,product,version,source})=>html`<tr key=${path}>
+        <th scope="row"><span class="with-mark">${product} <span class="number">${version}</span>${source==="default"&&html`<span class="mark">Default</span>`}</span></th>
+        <td class="no-wrap">${SOURCES2[source]||source}</td><td class="is-number">${runningOf(path)||html`<span class="muted">–</span>`}</td><td class="wide-cell"><code class="path">${path}</code></td></tr>`)}</tbody></table></div>
+      <p class="visually-hidden" role="status">${count(data.data.length,"browser")}</p>`}
+    <${Commands} folder=${server.data?.dataFolder} />`}function Commands({folder}){let[version,setVersion]=d(""),wanted=/^\d{2,3}(?:\.\d+){0,3}$/.test(version.trim())?
+version.trim():"131",data=folder?` --data ${quoted(folder)}`:"";return html`<section class="settings-part"><h2>Install another version</h2>
+    <p class="muted">A browser is a program that the server runs. So only somebody with access to the server’s machine can add one, with these commands. The server sees it within ten seconds.</p>
+    <label class="inline-field"><span>Version</span><input type="text" inputmode="decimal" class="mono" value=${version} placeholder="131" maxlength="20" onInput=${event=>setVersion(
+event.currentTarget.value)} aria-describedby="version-hint" /></label>
+    <p class="hint" id="version-hint">A major version such as 131, or a build such as 131.0.6778.204. Builds are Chrome for Testing, downloaded from Google and verified.</p>
+    <${Command} label="Install it" text=${`warren browser install ${wanted}${data}`} />
+    <${Command} label="Use a browser that is on the machine already" text=${`warren browser add /path/to/chrome${data}`} />
+    <${Command} label="Remove one" text=${`warren browser remove ${wanted}${data}`} />
+    <p class="hint">The default browser is the first one found, or the one that <code>warren serve --browser PATH</code> names.</p></section>`}function Command({
+label,text:text2}){return html`<div class="copy-line"><span class="copy-label">${label}</span><code tabindex="0">${text2}</code><${Copy} text=${text2} label=${`\
+Copy: ${label}`} /></div>`}function quoted(text2){return/^[\w:/.~-]+$/.test(text2)?text2:`'${text2.replaceAll("'","'\\''")}'`}var SCOPES=[["read","Read","See profiles, proxies, runs and events. No passwords."],["run","Run browsers","Start, stop, watch and control browsers. Check and ro\
+tate proxies."],["write","Change","Create, change, import and delete profiles and proxies."],["secrets","Read passwords","See and export proxy passwords. Each t\
+ime is recorded."],["files","Use files of the server","With “Run browsers”: read and write files as the user that runs Warren."],["admin","Everything","All \
+of these, and keys, workspaces, the log and the server."]];function scopeWords(scopes){return scopes.includes("admin")?"Everything":SCOPES.filter(([scope])=>scopes.
+includes(scope)).map(([,short2])=>short2).map((word,i)=>i?word.replace(/^./,first=>first.toLowerCase()):word).join(", ")}var DAY_MS3=24*3600*1e3,LIVES=[["","Never"],["7","In 7 days"],["30","In 30 days"],["90","In 90 days"],["365","In a year"],["day","On a day…"]];function KeyForm({
+done,close}){let app=useApp(),known=useStore(app.model.workspaces),form=useForm({name:"",scopes:["read","run","write"],workspaces:[],life:"",day:""}),[made,setMade]=d(
+null),make=async values2=>{let key=await app.api.post("/keys",toBody3(values2));setMade(key),done?.(key)},{values}=form;return html`<${Dialog} title=${made?html`Created <${Name}>${made.
+name}<//>`:"New key"} close=${close}>${made?html`<${MadeKey} made=${made} close=${close} />`:html`<${Form} form=${form} work=${make} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy||!values.name.trim()||!values.scopes.length||values.life==="day"&&!values.day}>${form.busy?"Creating…":
+"Create key"}</button>`}>
+    <div class="fields">
+      <${Text} form=${form} name="name" label="Name" wide autofocus maxlength="200" placeholder="Nightly tests" hint="Who or what uses it." />
+      <${Scopes} form=${form} />
+      <${TagField} form=${form} name="workspaces" label="Workspaces" hint=${`Leave empty for all workspaces.${known.length>1?` There are: ${known.join(", ")}.`:
+""}`} />
+      <${Choice} form=${form} name="life" member="expiresAt" label="Expires" options=${LIVES} />
+      ${values.life==="day"&&html`<${Text} form=${form} name="day" label="Day" type="date" min=${new Date(Date.now()+DAY_MS3).toISOString().slice(0,10)} />`}
+    </div><//>`}<//>`}function Scopes({form}){let{scopes}=form.values,all=scopes.includes("admin"),toggle=(scope,on)=>form.set("scopes",on?[...scopes,scope]:scopes.
+filter(other=>other!==scope));return html`<${Field} wide form=${form} name="scopes" label="May" control=${({id,name:_,...tied})=>html`<div role="group" id=${id} aria-label="What it may do" class="scopes" ...${tied}>${SCOPES.
+map(([scope,words,what])=>html`<label key=${scope} class="tick scope">
+    <input type="checkbox" checked=${all||scopes.includes(scope)} disabled=${all&&scope!=="admin"} onChange=${event=>toggle(scope,event.currentTarget.checked)} />
+    <span><span class="scope-name">${words}</span> <code>${scope}</code><span class="hint scope-what">${what}</span></span></label>`)}</div>`} />`}function toBody3({
+name,scopes,workspaces,life,day}){let body={name:name.trim(),scopes:scopes.includes("admin")?["admin"]:scopes};return workspaces.length&&(body.workspaces=workspaces),
+life==="day"?body.expiresAt=new Date(`${day}T23:59:59`).toISOString():life&&(body.expiresAt=new Date(Date.now()+Number(life)*DAY_MS3).toISOString()),body}function MadeKey({
+made,close}){return html`<div class="dialog-content"><${Notice}><p>Copy the key now. It is not shown again.</p><//>
+      <div class="copy-line"><span class="copy-label">Key</span><code tabindex="0">${made.key}</code><${Copy} text=${made.key} label="Copy the key" /></div>
+      <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People sign in to this page with it.</p></div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>`}var HINT=8;function isOwn(key){return!key.revokedAt&&key.hint===readKey().slice(0,HINT)}function stateOf({revokedAt,expiresAt},now){return revokedAt?{text:"Revo\
+ked",tone:"quiet",over:!0}:expiresAt&&Date.parse(expiresAt)<=now?{text:"Expired",tone:"quiet",over:!0}:{text:"Active",tone:"good",over:!1}}var COLUMNS=[{id:"nam\
+e",label:"Key",min:190,grow:2,always:!0,draw:key=>html`<${NameCell} apiKey=${key} />`},{id:"state",label:"State",width:104,rank:2,card:!0,draw:key=>html`<${State} apiKey=${key} />`},
+{id:"scopes",label:"May",min:180,grow:1.6,rank:1,draw:({scopes})=>html`<span class="one-line" title=${scopeWords(scopes)}>${scopeWords(scopes)}</span>`},{id:"wo\
+rkspaces",label:"Workspaces",min:110,grow:1,rank:5,draw:({workspaces})=>workspaces?html`<bdi class="one-line" title=${workspaces.join(", ")}>${workspaces.join("\
+, ")}</bdi>`:html`<span class="muted">All</span>`},{id:"used",label:"Last used",width:118,rank:3,card:!0,draw:({lastUsedAt})=>lastUsedAt?html`<${Ago} time=${lastUsedAt} />`:
+html`<span class="muted">Not used yet</span>`},{id:"expires",label:"Expires",width:112,rank:4,draw:({expiresAt})=>expiresAt?html`<${Until} time=${expiresAt} />`:
+html`<span class="muted">Never</span>`},{id:"created",label:"Created",width:112,rank:6,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},
+{id:"id",label:"ID",width:292,rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function NameCell({apiKey:key}){return html`<span class="two-lines"><span class="with-mark"><span class="title"><${Name}>${key.
+name}<//></span>
+    ${isOwn(key)&&html`<span class="mark">This page</span>`}${key.session&&html`<span class="mark is-quiet" title="Made by signing in to the page">Sign-in</span>`}</span>
+    <span class="sub mono">${key.hint}…</span></span>`}function State({apiKey}){return html`<${Status} of=${stateOf(apiKey,useNow())} />`}function Until({time:time2}){
+let at=Date.parse(time2);return html`<time datetime=${time2} title=${new Intl.DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"short"}).format(at)}>${new Intl.
+DateTimeFormat(void 0,{dateStyle:"medium"}).format(at)}</time>`}function Keys(){let app=useApp(),{rows,selection,view}=useList("/keys",{},({type},list)=>type.startsWith(
+"key.")&&list.changed(null,!0)),columns=useColumns("keys",()=>COLUMNS),{total,problem}=view;return problem?.status===403?html`<${Missing} problem=${problem} what="the keys" />`:
+html`
+    <div class="settings-head"><p class="lead">A key is a password for programs and people. Give each its own, with no more than it needs.</p>
+      <div class="tools"><${ViewMenu} columns=${columns} /><button type="button" class="button primary" onClick=${()=>app.open(KeyForm,{done:()=>rows.reload().catch(
+()=>{})})}><${Icon} name="plus" /><span>New key</span></button></div></div>
+    <${Missing} problem=${problem} what="the keys" />
+    ${total===0?html`<${Empty} title="No keys yet" drawing=${!1} />`:html`<div class="page-body"><${Grid} label="Keys" ...${{rows,columns,selection}} what=${({name})=>name} tone=${key=>key.
+revokedAt?"is-over":""}
+      actionsWidth=${104} actions=${key=>!key.revokedAt&&html`<div class="actions"><button type="button" class="button small" aria-label=${`Revoke ${key.name}`} onClick=${()=>askToRevoke(
+app,[key],rows)}>Revoke</button></div>`} /></div>`}
+    <${BulkBar} selection=${selection} total=${total??0} what="key" actions=${[{label:"Revoke",icon:"close",danger:!0,run:()=>{let keys=rows.loaded().filter(key=>selection.
+has(key.id)&&!key.revokedAt);selection.clear(),keys.length&&askToRevoke(app,keys,rows)}}]} />
+    <p class="visually-hidden" role="status">${total!==null&&count(total,"key")}</p>`}function askToRevoke(app,keys,rows){let own=keys.some(isOwn),used=keys.length===
+1&&keys[0].lastUsedAt;app.open(ConfirmDialog,{title:keys.length===1?"Revoke this key?":`Revoke ${number(keys.length)} keys?`,verb:"Revoke",work:async()=>{for(let key of[
+...keys].sort((a,b)=>isOwn(a)-isOwn(b)))await app.api.delete(`/keys/${encodeURIComponent(key.id)}`).catch(problem=>{if(problem.status!==404)throw problem});app.
+toasts.say({text:keys.length===1?`${keys[0].name} is revoked.`:`${number(keys.length)} keys are revoked.`}),await rows.reload().catch(()=>{})},children:html`${own&&
+html`<p class="bad-text"><strong>This page is signed in with ${keys.length===1?"this key":"one of them"}.</strong> You are signed out at once.</p>`}
+      <p>${keys.length===1?html`Whoever uses <${Name}>${keys[0].name}<//> is refused from now on.`:"Whoever uses them is refused from now on."} Live views and clients that came with ${keys.
+length===1?"it":"them"} are cut off. This cannot be undone.</p>
+      ${used&&html`<p class="muted">Last used <${Ago} time=${used} />.</p>`}`})}function ServerSection(){let server=useAnswer("/server"),pressure=useAnswer("/pressure",{},({type})=>/^run\.(?:started|ended)$/.test(type));return html`<div class="settings-head"><p class="lead">How the server does, and what it was started with.</p>
+      <div class="tools"><button type="button" class="button" onClick=${()=>{server.reload(),pressure.reload()}}><${Icon} name="reload" /><span>Refresh</span></button></div></div>
+    ${!pressure.data&&!pressure.problem&&html`<${Waiting} />`}
+    <${Missing} problem=${pressure.problem} what="the server’s load" scope="read" />
+    ${pressure.data&&html`<${Load} now=${pressure.data} />`}
+    <${Missing} problem=${server.problem} what="the settings of the server and what its doctor finds" />
+    ${server.data&&html`<${About} server=${server.data} /><${Findings2} findings=${server.data.findings} /><${Flags} settings=${server.data.settings} />`}`}function Load({
+now}){let{cpu,memory,disk}=now,used=memory&&memory.totalBytes-memory.availableBytes,waits=[now.starting>0&&count(now.starting,"is starting","are starting"),now.
+queued>0&&count(now.queued,"start waits","starts wait"),now.recentRejected>0&&`${count(now.recentRejected,"start was","starts were")} refused within the last mi\
+nute`].filter(Boolean).join(". ");return html`<section class="settings-part" aria-label="Load"><div class="gauges">
+    <${Gauge} label="Browsers" value=${number(now.running)} more=${now.maxRunning?`of ${number(now.maxRunning)} at most`:"running, no limit set"} share=${now.maxRunning?
+now.running/now.maxRunning:null} />
+    <${Gauge} label="Processor" value=${cpu.percent==null?"–":`${Math.round(cpu.percent)} %`} more=${`of ${count(cpu.cores,"core")}${cpu.load1==null?"":` · lo\
+ad ${cpu.load1.toFixed(1)}`}`} share=${cpu.percent==null?null:cpu.percent/100} />
+    <${Gauge} label="Memory" value=${memory?bytes(used):"–"} more=${memory?`of ${bytes(memory.totalBytes)}`:"not known here"} share=${memory?used/memory.totalBytes:
+null} />
+    <${Gauge} label="Disk" value=${disk?bytes(disk.freeBytes):"–"} more=${disk?"free for profiles":"not known here"} share=${null} />
+    </div><p class="load-words"><${Status} of=${now.accepting?{text:"Ready for more browsers",tone:"good"}:{text:"Further starts wait",tone:"wait"}} />${waits&&
+html`<span class="muted">${waits}.</span>`}</p></section>`}function Gauge({label,value,more:more2,share}){return html`<div class="gauge"><p class="gauge-label">${label}</p><p class="gauge-value number">${value}</p><p class="gauge-more">${more2}</p>
+    ${share!==null&&html`<meter class="gauge-bar" min="0" max="1" high="0.85" value=${Math.min(1,share)} aria-label=${`${label} in use`}>${Math.round(share*100)} %</meter>`}</div>`}
+function About({server}){let now=useNow(),{version,go,commit}=server.version;return html`<section class="settings-part"><h2>This server</h2><${Facts2} pairs=${[
+["Version",html`${version}${commit&&commit!=="unknown"?html` <span class="muted mono">${commit.slice(0,12)}</span>`:""}`],["Built with",go],["Running for",html`<time datetime=${server.
+startedAt} title=${moment(server.startedAt)}>${lasting(server.startedAt,now)}</time>`],["Listens on",html`<span class="mono">${server.address}</span>`],["Data f\
+older",html`<span class="with-copy"><span class="mono">${server.dataFolder}</span><${Copy} text=${server.dataFolder} label="Copy the data folder" /></span>`]]} /></section>`}
+var NAMES={__proto__:null,browser:"Browser",browsers:"Versions",sandbox:"Sandbox",isolation:"Isolation",files:"Files",display:"Display",clock:"Clock",disk:"Disk",
+data:"Data folder","open files":"Open files","/dev/shm":"Shared memory"};function Findings2({findings}){let bad=findings.filter(({ok})=>!ok),sorted=[...bad,...findings.
+filter(({ok})=>ok)];return html`<section class="settings-part"><h2>Doctor</h2><p class="muted">${bad.length?`${count(bad.length,"thing needs","things need")} a \
+look.`:"Everything is in order."} <code>warren doctor --leaks</code> also tries every way out of a browser.</p>
+    <ul class="findings">${sorted.map(({name,ok,detail,advice})=>html`<li key=${name} class=${ok?"finding":"finding is-bad"}><${Icon} name=${ok?"check":"warning"} /><p class="finding-name">${NAMES[name]||
+name} <span class="visually-hidden">${ok?"in order":"needs a look"}</span></p>
+      <div><p class="muted prose-lines">${sentence(detail)}</p>${advice&&html`<p class="prose-lines">${sentence(advice)}</p>`}</div></li>`)}</ul></section>`}function Flags({
+settings}){let changed=settings.filter(setting=>setting.changed),[all,setAll]=d(!1),shown=all?settings:changed;return html`<section class="settings-part"><div class="settings-head"><h2>Settings in force</h2>
+      <div class="segments" role="group" aria-label="Which settings"><button type="button" class="segment-button" aria-pressed=${!all} onClick=${()=>setAll(!1)}>Changed ${number(
+changed.length)}</button>
+        <button type="button" class="segment-button" aria-pressed=${all} onClick=${()=>setAll(!0)}>All ${number(settings.length)}</button></div></div>
+    <p class="muted">They are given as flags, in the environment or in the configuration file, and apply from the next start of <code>warren serve</code>. Passwords in addresses are not shown.</p>
+    ${shown.length===0?html`<p>Everything is at its default.</p>`:html`<div class="table-box" tabindex="0" role="region" aria-label="Settings in force"><table class="plain-table"><thead><tr><th scope="col">Flag</th><th scope="col">Value</th><th scope="col">What it does</th></tr></thead>
+      <tbody>${shown.map(({name,values,changed:other,help,default:byDefault})=>html`<tr key=${name}><th scope="row"><code>--${name}</code></th>
+        <td class=${other?"value-cell":"value-cell muted"}>${values.length?values.map(value=>html`<code key=${value} class="path">${value}</code>`):"–"}${other&&
+byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted">–</span>`,PAGE2=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({id,
+label,width:96,numeric:!0,rank,card:!0,draw:workspace2=>workspace2[member]?html`<button type="button" class="link is-figure" title=${`Show them in ${label}`} onClick=${()=>go(
+name,workspace2.id)}>${number(workspace2[member])}<span class="in-card"> ${words(workspace2[member])}</span></button>`:html`<span class="muted not-in-card">–</span>`});
+return[{id:"name",label:"Workspace",min:170,grow:2,always:!0,draw:({id,name})=>html`<span class="two-lines"><bdi class="title one-line" title=${name||id}>${name||
+id}</bdi>${name&&html`<bdi class="sub">${id}</bdi>`}</span>`},amount("profiles","Profiles","profiles","profileCount",1,n=>n===1?"profile":"profiles"),amount("pr\
+oxies","Proxies","proxies","proxyCount",2,n=>n===1?"proxy":"proxies"),amount("trash","Trash","trash","trashedCount",5,()=>"in the trash"),{id:"keys",label:"Keys\
+ that see it",min:170,grow:2,rank:3,draw:({id})=>html`<${SeenBy} keys=${keys} id=${id} />`},{id:"created",label:"Created",width:118,rank:6,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`}]}
+function SeenBy({keys,id}){let known=useStore(keys);if(!known)return NOTHING2;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(
+({name})=>name),words=names2.length?names2.join(", "):"None";return html`<bdi class="one-line" title=${words}>${words}</bdi>`}function useKeys(){let app=useApp(),
+[keys]=d(()=>new Store(null));return A(()=>{let read=async()=>{let all=[];for(let after="";all.length<MOST_KEYS;){let{data,next,hasMore}=await app.api.get("/key\
+s",{limit:PAGE2,after});if(all.push(...data),!hasMore)break;after=next}keys.set(all.filter(({revokedAt,expiresAt})=>!revokedAt&&!(expiresAt&&Date.parse(expiresAt)<
+Date.now())))};return read().catch(()=>{}),app.model.event.watch(({type})=>type.startsWith("key.")&&read().catch(()=>{}))},[]),keys}function Workspaces(){let app=useApp(),
+keys=useKeys(),mayChange=useStore(keys)!==null,{rows,selection,view}=useList("/workspaces",{},({type},list)=>/^(workspace|profile|proxy)\./.test(type)&&!/\.(checked|status)$/.
+test(type)&&list.changed(null,!0)),go=(place,id)=>{app.model.chooseWorkspace(id),app.router.go(href(place))},columns=useColumns("workspaces",()=>workspaceColumns(
+keys,go)),reload=()=>rows.reload().catch(()=>{}),{total,problem}=view,rename=workspace2=>app.open(WorkspaceForm,{workspace:workspace2,done:reload});return html`
+    <div class="settings-head"><p class="lead">A workspace keeps its profiles and proxies apart. A key sees all workspaces, or only those it was made for.${mayChange?
+"":" To create and rename them you need a key with the scope admin."}</p>
+      <div class="tools"><${ViewMenu} columns=${columns} />${mayChange&&html`<button type="button" class="button primary" onClick=${()=>app.open(WorkspaceForm,{
+done:reload})}><${Icon} name="plus" /><span>New workspace</span></button>`}</div></div>
+    <${Missing} problem=${problem} what="the workspaces" scope="read" />
+    ${total===0?html`<${Empty} title="No workspaces yet" drawing=${!1}><p>The first profile or proxy makes one.</p><//>`:html`<div class="page-body"><${Grid} label="Workspaces" ...${{
+rows,columns,selection}} ticks=${!1} what=${({id,name})=>name||id}
+      actionsWidth=${mayChange?104:16} actions=${mayChange?workspace2=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Rename\
+ ${workspace2.name||workspace2.id}`} onClick=${()=>rename(workspace2)}>Rename</button></div>`:null} /></div>`}`}function asFault(problem){throw problem.code==="\
+duplicate"&&Object.assign(problem,{code:"validation_failed",errors:[{location:"body.id",message:"There is a workspace with this id already."}]}),problem}function WorkspaceForm({
+workspace:workspace2,done,close}){let app=useApp(),form=useForm({id:"",name:workspace2?.name||""}),save2=async({id,name})=>{workspace2?await app.api.call("PATCH",
+`/workspaces/${encodeURIComponent(workspace2.id)}`,{body:{name:name.trim()||null}}):await app.api.post("/workspaces",{id:id.trim(),...name.trim()?{name:name.trim()}:
+{}}).catch(asFault),app.toasts.say({text:workspace2?`Renamed ${workspace2.id}.`:`Created ${name.trim()||id.trim()}.`,tone:"good"}),done(),close()};return html`<${Dialog} title=${workspace2?
+"Rename the workspace":"New workspace"} lead=${workspace2&&html`<bdi>${workspace2.id}</bdi>`} close=${close}><${Form} form=${form} work=${save2} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy||!workspace2&&!form.values.id.trim()}>${form.
+busy?"Saving…":workspace2?"Rename":"Create"}</button>`}>
+    <div class="fields">
+      ${!workspace2&&html`<${Text} form=${form} name="id" label="ID" wide autofocus maxlength="64" class="mono" placeholder="team-b" hint="Programs name the workspace by it. It never changes. Letters, digits and . _ - are allowed." />`}
+      <${Text} form=${form} name="name" label="Name" wide optional autofocus=${!!workspace2} maxlength="200" placeholder="Team B" /></div><//><//>`}var SECTIONS=[{id:"keys",label:"Keys",draw:Keys,list:!0},{id:"workspaces",label:"Workspaces",draw:Workspaces,list:!0},{id:"browsers",label:"Browsers",draw:Browsers},
+{id:"server",label:"Server",draw:ServerSection},{id:"activity",label:"Activity",draw:Activity,list:!0},{id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({
+params,path}){let shown=SECTIONS.find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);return A(()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({
+block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
+    <header class="page-head"><h1 tabindex="-1">Settings</h1></header>
+    <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
+shown.id?"page":void 0}>${label}</a>`)}</nav>
+    <section class=${shown.list?"settings-list":"settings-body"} aria-label=${shown.label} key=${shown.id} tabindex=${shown.list?void 0:0}><${shown.draw} params=${params} path=${path} /></section>
+  </div>`}export{AddProxies,CheckDialog,ConnectDialog,FirstRun,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,
+TagBulkDialog,TagDialog,Tile,copyOf};
