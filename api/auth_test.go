@@ -78,6 +78,7 @@ func routeTable() map[string]route {
 		"POST " + p + "/session-keys":                                {body: `{"code":"wrong"}`},
 		"DELETE " + p + "/session-keys/current":                      {scope: "any"},
 		"POST " + p + "/login-links":                                 {scope: "any"},
+		"GET " + p + "/summary":                                      {scope: "read"},
 		"GET " + p + "/workspaces":                                   {scope: "read"},
 		"POST " + p + "/workspaces":                                  {scope: "admin", body: `{"id":"made"}`},
 		"PATCH " + p + "/workspaces/{id}":                            {scope: "admin", body: `{"name":"renamed"}`},

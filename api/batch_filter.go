@@ -20,7 +20,7 @@ type batchFilter struct {
 	Status       opt[string]   `json:"status,omitempty" nullable:"false" enum:"stopped,starting,running,stopping,failed"`
 	ProxyID      opt[string]   `json:"proxyId,omitempty" nullable:"false" doc:"A proxy's id, none or missing."`
 	ProxyStatus  opt[string]   `json:"proxyStatus,omitempty" nullable:"false" enum:"alive,dead,unknown,unchecked"`
-	Country      opt[string]   `json:"country,omitempty" nullable:"false" pattern:"^[A-Za-z]{2}$" patternDescription:"two letters, such as DE"`
+	Country      opt[string]   `json:"country,omitempty" nullable:"false" pattern:"^[A-Za-z]{2}$" doc:"Two letters, such as DE."`
 	OS           opt[string]   `json:"os,omitempty" nullable:"false" enum:"win,mac,linux,windows,macos,darwin,lin"`
 	NeverStarted opt[bool]     `json:"neverStarted,omitempty" nullable:"false"`
 	Trashed      opt[bool]     `json:"trashed,omitempty" nullable:"false" doc:"true with restore, and with no other action."`

@@ -78,7 +78,7 @@ func TestSlowOperationsOfAKey(t *testing.T) {
 	defer l.Close()
 	proxy := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": l.Addr().(*net.TCPAddr).Port}
 	saved := a.do(t, "POST", "/proxies", proxy).want(t, 201).text("id")
-	key, keyID := a.newKey(t, "run,write", "default")
+	key, keyID := a.newKey(t, "admin", "default")
 	b := a.as(key)
 	a.srv.keyQuota.max = 1
 	ended := make(chan error, 1)

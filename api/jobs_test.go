@@ -138,7 +138,7 @@ func TestJobActions(t *testing.T) {
 	post(map[string]any{"action": "stop"}).invalid(t, "body.ids")
 	a.srv.jobs.most = 2
 	r := post(map[string]any{"action": "stop", "filter": map[string]any{}}).invalid(t, "body.filter")
-	if message := r.text("errors.0.message"); !strings.Contains(message, "3 profiles") || !strings.Contains(message, "2 at most") {
+	if message := r.text("errors.0.message"); !strings.Contains(message, "3 profiles") || !strings.Contains(message, "at most 2") {
 		t.Errorf("it says %q", message)
 	}
 	for scope, action := range map[string]string{"read": "stop", "run": "delete", "write": "start"} {

@@ -61,6 +61,8 @@ var schemaMessages = []struct{ prefix, words string }{
 	{"expected string to be ", "Enter %."},
 	{"expected string to match pattern ", "This has the wrong form. The pattern is %."},
 	{"expected boolean", "Choose true or false."},
+	{"invalid boolean", "Choose true or false."},
+	{"invalid integer", "Enter a whole number."},
 	{"expected integer", "Enter a whole number."},
 	{"expected number", "Enter a number."},
 	{"expected string", "Enter a text."},

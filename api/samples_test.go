@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// TestSamplesOfTheDocumentation runs the samples that /docs shows (web/testdata/samples.json) against the server: a profile with a name
-// that needs quoting is created, found and deleted, in each language whose tool is here.
+// TestSamplesOfTheDocumentation runs the samples that /docs shows (web/testdata/samples.json) against the server. A profile with a
+// name that needs quoting is created, found and deleted, in each language whose tool is here.
 func TestSamplesOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	var all []struct {

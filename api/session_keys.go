@@ -69,7 +69,7 @@ func (in *sessionKeyRequest) Resolve(ctx huma.Context) []error {
 	if in.Body == nil {
 		in.Body = &sessionKeyInput{}
 	}
-	f.require(in.Body.Code == "" || callerOf(ctx.Context()) == nil, "body.code", "stands beside a key: send one of the two")
+	f.require(in.Body.Code == "" || callerOf(ctx.Context()) == nil, "body.code", "Send either a key or the code of a link, not both.")
 	return f.errors()
 }
 

@@ -102,6 +102,10 @@ type workspaceUpdate struct {
 
 func (workspaceUpdate) example() any { return map[string]any{"name": "Team B"} }
 
+func (workspaceUpdate) problems() []*problem.Error {
+	return []*problem.Error{problem.Missing("workspace")}
+}
+
 // Resolve checks the request by itself.
 func (in *workspaceUpdate) Resolve(huma.Context) []error {
 	var f faults

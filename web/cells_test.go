@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// broken returns what does not fit: cells that are higher than their row, text in more lines than a cell has, rows that
-// are not as high as others, cells that are not below their head, and what makes the page or the grid wider than it is.
+// broken returns what does not fit: cells that are higher than their row, and text in more lines than a cell has. It also
+// finds rows of another height, cells that are not below their head, and what makes the page or the grid wider than it is.
 const broken = `(() => {
 	const out = [], grid = document.querySelector('.grid'), say = (what, it) => out.push(what + ': ' + it.textContent.trim().slice(0, 40));
 	const cards = grid.classList.contains('is-cards');

@@ -17,7 +17,7 @@ import (
 
 // Drives a Chromium over CDP, for keys and mouse input that a script in the page cannot create.
 
-const patience = 5 * time.Minute
+const patience = 25 * time.Second
 
 // driven is a browser in which a test opens many tabs, one after another.
 type driven struct {
@@ -280,11 +280,11 @@ func (p *driveTab) mouse(kind string, x, y float64, more map[string]any) {
 	p.do("Input.dispatchMouseEvent", event)
 }
 
-// click clicks a button of the page with this text or label.
+// click clicks a control of the page with this text or label.
 func (p *driveTab) click(name string) {
 	p.d.t.Helper()
-	find := fmt.Sprintf("[...document.querySelectorAll('button, a')].find((it) => !it.disabled && (it.getAttribute('aria-label') || "+
-		"it.textContent).trim() === %q)", name)
+	find := fmt.Sprintf("[...document.querySelectorAll('button, a, input')].find((it) => !it.disabled && "+
+		"(it.getAttribute('aria-label') || it.textContent).trim() === %q)", name)
 	p.until(find)
 	p.eval(find+".click()", nil)
 }

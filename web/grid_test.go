@@ -140,7 +140,7 @@ func gridColumns(t *testing.T, d *driven) {
 	p.click("Name")
 	waitFor(t, "the other way round", func() bool { mu.Lock(); defer mu.Unlock(); return strings.Contains(last, "sort=name&order=desc") })
 	before := heads()
-	p.click("Columns, order and density")
+	p.click("View: columns, order and density")
 	p.until("document.querySelector('.column-list')")
 	p.eval("[...document.querySelectorAll('.column-list label')].find((it) => it.textContent.trim() === "+
 		"'Tags').querySelector('input').click()", nil)
@@ -153,7 +153,7 @@ func gridColumns(t *testing.T, d *driven) {
 	if kept := heads(); fmt.Sprint(kept) != fmt.Sprint(now) || fmt.Sprint(kept) == fmt.Sprint(before) {
 		t.Errorf("columns before %q, changed %q, after a reload %q", before, now, kept)
 	}
-	p.click("Columns, order and density")
+	p.click("View: columns, order and density")
 	p.click("Comfortable")
 	p.until("document.querySelector('.row[data-id=p0]').offsetHeight === 52")
 	p.eval("localStorage.clear()", nil)
@@ -183,7 +183,7 @@ func gridKeys(t *testing.T, d *driven) {
 	press("Enter", 13, 0)
 	p.until("document.querySelector('.drawer h2')?.textContent.startsWith('Shop')")
 	press("Escape", 27, 0)
-	p.until("!document.querySelector('.drawer') && !location.hash.includes('/p')")
+	p.until("!document.querySelector('.drawer') && location.hash === '#/profiles'")
 	press("/", 191, 0)
 	p.until("document.activeElement.type === 'search'")
 	p.eval("document.activeElement.blur()", nil)
@@ -217,9 +217,9 @@ func bulk(t *testing.T, d *driven) {
 	p.click("Select Shop 0")
 	p.click("Select Shop 1")
 	p.click("Start")
-	p.until("document.querySelector('.work-words')?.textContent === '1 done1 failed: show'")
+	p.until("document.querySelector('.work-words')?.textContent === '1 done'")
 	p.until("!document.querySelector('.bulk')")
-	p.click("1 failed: show")
+	p.click("Why it failed")
 	p.until("document.querySelector('dialog .reason')?.textContent.includes('Too many browsers are starting') && " +
 		"document.querySelector('dialog .names').textContent === 'Shop 1'")
 	p.click("Try these again")

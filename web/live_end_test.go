@@ -56,6 +56,10 @@ func (e *liveEnd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
+	if name, ok := strings.CutPrefix(r.URL.Path, "/modules/"); ok {
+		serveModule(w, name)
+		return
+	}
 	e.mu.Lock()
 	e.asked = append(e.asked, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Sec-Websocket-Protocol")))
 	refuse := e.refuse

@@ -15,7 +15,7 @@ func liveTile(t *testing.T, d *driven) {
 	defer p.close()
 	p.until("document.querySelector('main h1')")
 	p.eval(`(async () => {
-		const load = (name) => import(document.querySelector('script[src$="/app.js"]').src.replace('app.js', name));
+		const load = (name) => import('/modules/static/' + name);
 		const [{ watchTile }, { Api }] = [await load('live/tile.js'), await load('api.js')];
 		const tile = document.createElement('div');
 		tile.className = 'tile';

@@ -106,7 +106,7 @@ func logsIn(t *testing.T, d *driven) {
 	want(first, kept, `{"warren.key":"session-1","cookie":"","tab":{}}`)
 	second := at(server.URL + "/#/proxies")
 	second.until(isAt("Proxies"))
-	first.eval("window.before = true; location.reload()", nil)
+	first.eval("window.before = true, void setTimeout(() => location.reload())", nil)
 	first.until("!window.before && " + isAt("Profiles"))
 	stranger := at(other.URL)
 	stranger.until("document.querySelector('.login-card input')")
@@ -149,7 +149,7 @@ func logsIn(t *testing.T, d *driven) {
 	delete(s.keys, "session-4") // revoked elsewhere
 	s.mu.Unlock()
 	second.eval("location.hash = '#/trash'", nil)
-	second.until("document.querySelector('.login-card .fault')?.textContent.includes('no longer takes this key')")
+	second.until("document.querySelector('.login-card .fault')?.textContent.includes('no longer valid')")
 	docs := at(server.URL + "/docs")
 	docs.until(isAt("Open API"))
 	for _, p := range []*driveTab{first, second, docs} {

@@ -61,6 +61,17 @@ const drawn = () => new Promise((done) => {
   c.port1.onmessage = done;
   requestAnimationFrame(() => c.port2.postMessage(0));
 });
+const press = async (id, key) => {
+  const row = await there('.row[data-id=' + id + ']');
+  row.focus();
+  await drawn();
+  row.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+};
+const pick = async (words) => {
+  (await there('dialog [role=combobox]')).click();
+  const line = await until(() => [...document.querySelectorAll('.finder-line')].find((it) => it.textContent.includes(words)));
+  line.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true }));
+};
 const report = (text) => fetch('/hands-done', { method: 'POST', body: text });
 `
 
@@ -92,13 +103,15 @@ func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, ": hello\n\n")
 		http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
-		select {
-		case event := <-h.events:
-			io.WriteString(w, event)              //nolint:errcheck // the client may be gone
-			http.NewResponseController(w).Flush() //nolint:errcheck // as above
-		case <-r.Context().Done():
+		for {
+			select {
+			case event := <-h.events:
+				io.WriteString(w, event)              //nolint:errcheck // the client may be gone
+				http.NewResponseController(w).Flush() //nolint:errcheck // as above
+			case <-r.Context().Done():
+				return
+			}
 		}
-		<-r.Context().Done()
 	case path == "/say": // the script sends an event
 		event, _ := io.ReadAll(r.Body)
 		h.events <- string(event)
@@ -155,7 +168,7 @@ func useAt(t *testing.T, address, script string, answer func(method, path string
 	select {
 	case dom = <-h.done:
 	case <-late.C:
-		t.Fatalf("the script did not get to its end\n%.3000s", log())
+		t.Fatalf("the script did not get to its end\n%.3000s\nsent: %q", log(), h.sent)
 	}
 	if strings.HasPrefix(dom, "failed: ") {
 		t.Fatal(dom)
@@ -230,17 +243,15 @@ func wantSent(t *testing.T, got []string, want ...string) {
 func TestNoneIsAChoiceForAProfileThatLostItsProxy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, want string }{
-		"none in the sheet": {`(await there('[aria-label="Edit Shop"]')).click();
-			set(await there('select[name=proxyId]'), ''); await drawn(); (await named('Save')).click();
-			await until(() => !document.querySelector('dialog'));`,
+		"none": {`await press('p1', 'e'); await there('dialog [role=combobox]'); await pick('No proxy'); await drawn();
+			(await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"proxyId":null}`},
-		"a proxy in the sheet": {`(await there('[aria-label="Edit Shop"]')).click(); await there('select[name=proxyId] option[value=x1]');
-			set(await there('select[name=proxyId]'), 'x1'); await drawn(); (await named('Save')).click();
-			await until(() => !document.querySelector('dialog'));`,
+		"a proxy": {`await press('p1', 'e'); await there('dialog [role=combobox]'); await pick('Berlin'); await drawn();
+			(await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"proxyId":"x1"}`},
-		"only a name in the sheet": {`(await there('[aria-label="Edit Shop"]')).click();
-			if ((await there('select[name=proxyId]')).selectedOptions[0].textContent !== 'Its proxy was deleted: choose another, or none')
-				throw 'it looks chosen';
+		"only a name": {`await press('p1', 'e');
+			if ((await there('dialog [role=combobox]')).value !== 'Its proxy was deleted. Choose another,
+				or none.') throw 'it looks chosen';
 			set(await there('dialog input[name=name]'), 'Store'); await drawn(); (await named('Save')).click();
 			await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"name":"Store"}`},
@@ -255,16 +266,15 @@ func TestNoneIsAChoiceForAProfileThatLostItsProxy(t *testing.T) {
 // TestAnotherServerNeedsThePasswordAgain: the form says so before a request, and again in plain words after a refusal.
 func TestAnotherServerNeedsThePasswordAgain(t *testing.T) {
 	t.Parallel()
-	dom, sent := use(t, "proxies", `(await there('[aria-label="Edit Berlin"]')).click();
-		const host = await there('dialog input[name=host]');
-		if (document.body.textContent.includes('given for the old server')) throw 'it asks although nothing has changed';
-		set(host, 'evil.example'); await until(() => document.body.textContent.includes('given for the old server'));
+	dom, sent := use(t, "proxies", `await press('x1', 'e'); const host = await there('dialog input[name=host]');
+		if (document.body.textContent.includes('belongs to the old server')) throw 'it asks although nothing has changed';
+		set(host, 'evil.example'); await until(() => document.body.textContent.includes('belongs to the old server'));
 		(await named('Save')).click(); await there('.fault');`, oneOfEach)
 	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"host":"evil.example"}`)
-	if !strings.Contains(dom, "Type the password again: the saved one does not go to another server.") {
+	if !strings.Contains(dom, "Type the password again. The saved one is not sent to another server.") {
 		t.Error("the refusal is not in plain words")
 	}
-	_, sent = use(t, "proxies", `(await there('[aria-label="Edit Berlin"]')).click();
+	_, sent = use(t, "proxies", `await press('x1', 'e');
 		set(await there('dialog select[name=type]'), 'socks4'); await until(() => !document.querySelector('dialog input[name=password]'));
 		(await named('Save')).click(); await there('.problem');`, oneOfEach)
 	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"type":"socks4","password":null}`)
@@ -273,11 +283,12 @@ func TestAnotherServerNeedsThePasswordAgain(t *testing.T) {
 // TestWhoUsesAProxyIsNamed: the refusal to delete a proxy names the profiles that use it, not the API's members.
 func TestWhoUsesAProxyIsNamed(t *testing.T) {
 	t.Parallel()
-	dom, sent := use(t, "proxies", `(await named('Delete', '.menu-item')).click(); (await named('Delete', 'dialog button')).click(); `+
-		`await there('.problem');`, oneOfEach)
+	dom, sent := use(t, "proxies",
+		`await press('x1', 'Delete'); (await named('Delete', 'dialog button')).click(); await there('.problem');`,
+		oneOfEach)
 	wantSent(t, sent, "DELETE /api/v1/proxies/x1")
 	_, problem, _ := strings.Cut(dom, `class="problem"`)
-	for _, want := range []string{"Ann’s shop", "Bob’s shop", "and 10 more", "Give the profiles another proxy first"} {
+	for _, want := range []string{"Ann’s shop", "Bob’s shop", "and 10 more", "Give these profiles another proxy first"} {
 		if !strings.Contains(problem, want) {
 			t.Errorf("the refusal does not say %q: %.1500s", want, problem)
 		}
@@ -287,65 +298,82 @@ func TestWhoUsesAProxyIsNamed(t *testing.T) {
 	}
 }
 
-// TestListsOfProxies: a list is tried and imported with its tags, and each line without a proxy is shown. A check of all
-// shows how many work, also if it broke off.
+// TestListsOfProxies: a list is read while it is typed, an ambiguous line is asked about, and what was added is checked at once. A
+// check of all says how many are alive, also if it broke off.
 func TestListsOfProxies(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
+	var imports []string
 	total := 2
 	answer := func(method, path string) (int, any) {
 		switch {
 		case strings.HasPrefix(path, "/api/v1/proxies/import"):
+			mu.Lock()
+			imports = append(imports, path)
+			mu.Unlock()
+			if strings.Contains(path, "choice=") {
+				return 200, map[string]any{"created": 2, "duplicate": 0, "invalid": 0, "ambiguous": 0, "results": []any{
+					map[string]any{"line": 1, "result": "created", "id": "x1", "readings": []any{}},
+					map[string]any{"line": 2, "result": "created", "id": "x2", "readings": []any{}}}}
+			}
 			return 200, map[string]any{"created": 1, "duplicate": 0, "invalid": 0, "ambiguous": 1, "results": []any{
-				map[string]any{"line": 1, "result": "created", "readings": []any{}},
-				map[string]any{"line": 2, "result": "ambiguous", "reason": "can be read in more than one way",
+				map[string]any{"line": 2, "result": "ambiguous", "reason": "This line can be read in more than one way.",
 					"readings": []any{"socks5://a:***@b:1", "<b>socks5://b</b>"}}}}
 		case path == "/api/v1/proxies/check-all":
 			return 200, stream{total, []string{`{"id":"x1","ok":true}`, `{"id":"x2","ok":false}`}}
 		}
 		return oneOfEach(method, path)
 	}
-	dom, sent := use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Import')).click();
-		set(await there('dialog textarea'), 'a:1\nb:1:c:2');
-		const tag = await there('dialog input[name=tags]'); set(tag, 'de,'); await drawn();
-		(await named('Try first')).click(); await until(() => document.body.textContent.includes('1 would be imported, 1 ambiguous.'));
-		(await named('Import', 'dialog button')).click();
-		await until(() => document.body.textContent.includes('1 imported, 1 ambiguous.'));`, answer)
-	wantSent(t, sent, "POST /api/v1/proxies/import a:1\nb:1:c:2", "POST /api/v1/proxies/import a:1\nb:1:c:2")
-	for _, want := range []string{"Line 2", "socks5://a:***@b:1", "&lt;b&gt;socks5://b&lt;/b&gt;", "1 proxy imported."} {
-		if !strings.Contains(dom, want) {
-			t.Errorf("the page does not show %q", want)
-		}
+	dom, sent := use(t, "proxies", `await there('.row[data-id=x1]'); (await named('Add proxies')).click();
+		set(await there('dialog textarea'), 'a:1\nb@1@c');
+		await until(() => document.body.textContent.includes('1 ambiguous'));
+		(await until(() => document.querySelectorAll('.box-readings button')[0])).click();
+		(await named('Add 2 proxies', 'dialog button')).click();
+		await until(() => !document.querySelector('dialog') && document.querySelector('.work'));`, answer)
+	if last := sent[len(sent)-1]; !strings.HasPrefix(last, "POST /api/v1/proxies/check-all ") {
+		t.Errorf("what was added is not checked at once: %q", sent)
 	}
-	_, sent = use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => `+
-		`document.body.textContent.includes('1 of 2 proxies work.')); await named('Check all');`, answer)
+	mu.Lock()
+	if first, last := imports[0], imports[len(imports)-1]; !strings.Contains(first, "dryRun=true") || strings.Contains(last,
+		"dryRun=true") ||
+		!strings.Contains(last, "choice=2%3A1") {
+		t.Errorf("it asked %q", imports)
+	}
+	mu.Unlock()
+	if strings.Contains(dom, "<b>socks5") {
+		t.Error("a reading became markup")
+	}
+	_, sent = use(t, "proxies", `await there('.row[data-id=x1]'); (await named('Check all')).click();
+		await until(() => document.querySelector('.work')?.textContent.includes('1 alive'));`, answer)
 	wantSent(t, sent, "POST /api/v1/proxies/check-all {}")
 	total = 3
-	use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => `+
-		`document.body.textContent.includes('The answer ended after 2 of 3.'));`, answer)
+	use(t, "proxies", `await there('.row[data-id=x1]'); (await named('Check all')).click();
+		await until(() => document.body.textContent.includes('The answer ended after 2 of 3.'));`, answer)
 }
 
-// TestOneLineOfAProxy: the form takes a line as providers write it. If the server refuses the line, the form says so once,
-// beside the field.
-func TestOneLineOfAProxy(t *testing.T) {
+// TestFieldsOfAProxy: a proxy is tested before it is saved, and a refusal stands beside its field alone.
+func TestFieldsOfAProxy(t *testing.T) {
 	t.Parallel()
 	answer := func(method, path string) (int, any) {
 		switch {
 		case method == "POST" && path == "/api/v1/proxies":
 			return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no",
-				"errors": []any{map[string]any{"location": "body.url", "message": "can be read in two ways"}}}
+				"errors": []any{map[string]any{"location": "body.host", "message": "Enter a host name or an IP address."}}}
 		case path == "/api/v1/proxies/check":
 			return 200, map[string]any{"ok": false, "checkedAt": "2026-11-22T08:00:00.000Z",
 				"error": map[string]any{"stage": "request", "code": "host_unreachable", "message": "the proxy has no way to the target"}}
 		}
 		return oneOfEach(method, path)
 	}
-	dom, sent := use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Add proxy')).click();
-		set(await there('dialog input[name=url]'), '127.0.0.1:7310:alice:secret'); await drawn();
-		(await named('Check first')).click(); await until(() => document.body.textContent.includes('cannot reach the check’s address'));
-		(await named('Add proxy', 'dialog button')).click(); await there('.fault');`, answer)
-	wantSent(t, sent, `POST /api/v1/proxies/check {"url":"127.0.0.1:7310:alice:secret"}`,
-		`POST /api/v1/proxies {"url":"127.0.0.1:7310:alice:secret"}`)
-	if strings.Contains(dom, `class="problem"`) || !strings.Contains(dom, "Can be read in two ways") {
+	dom, sent := use(t, "proxies", `await there('.row[data-id=x1]'); (await named('Add proxies')).click();
+		(await named('Enter fields instead')).click(); set(await there('dialog input[name=host]'), 'proxy.example');
+		set(await there('dialog input[name=port]'), '1080'); await drawn(); (await named('Test connection')).click();
+		await there('dialog .check-result'); (await named('Add proxy', 'dialog button')).click(); await there('.fault');`, answer)
+	if len(sent) != 2 || !strings.HasPrefix(sent[0], "POST /api/v1/proxies/check ") || !strings.HasPrefix(sent[1],
+		"POST /api/v1/proxies ") {
+		t.Errorf("the page sent %q", sent)
+	}
+	if strings.Contains(dom, `class="problem"`) || !strings.Contains(dom, "Enter a host name or an IP address.") {
 		t.Error("the refusal does not stand beside its field alone")
 	}
 	if strings.Contains(dom, "No route leads to its address") {

@@ -1,5 +1,5 @@
 // Form fields with labels, hints and errors, and the hook that holds a form's values.
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Problem } from './api.js';
 import { useApp } from './app-context.js';
@@ -53,8 +53,8 @@ export function Form({ form, work, children, foot, explain, plain, saved }) {
   const first = useRef(JSON.stringify(form.values));
   const changed = !form.busy && JSON.stringify(form.values) !== (saved ?? first.current);
   useEffect(() => form.root.current.querySelector('[autofocus]')?.focus(), []); // also when the form appears after its dialog
-  useEffect(() => app.holdForm(form.root, changed), [changed]);
-  useEffect(() => () => app.holdForm(form.root, false), []);
+  useLayoutEffect(() => app.holdForm(form.root, changed), [changed]); // before the next key, which may be Escape
+  useLayoutEffect(() => () => app.holdForm(form.root, false), []);
   const submit = (event) => {
     event.preventDefault();
     form.send(work);

@@ -70,6 +70,6 @@ export class Refresher {
 }
 
 // isTemporary reports whether a retry may help: no network, a busy server. A refusal is permanent.
-function isTemporary(problem) {
+export function isTemporary(problem) {
   return Boolean(problem) && (!problem.status || problem.status === 429 || problem.status >= 500);
 }

@@ -174,7 +174,7 @@ function useCursor({ app, box, rows, total, selection, open, keys, place, ticks 
     const to = { ArrowDown: index + 1, j: index + 1, ArrowUp: index - 1, k: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: total - 1 }[event.key];
     const focused = document.activeElement?.classList.contains('row');
     if (to !== undefined) move(focused ? to : index);
-    else if (ticks && row && (event.key === ' ' || event.key === 'x')) (event.shiftKey ? selection.extend(row, index, (from, last) => rows.range(from, last)) : selection.toggle(row, index));
+    else if (ticks && row && [' ', 'x', 'X'].includes(event.key)) (event.shiftKey ? selection.extend(row, index, (from, last) => rows.range(from, last)) : selection.toggle(row, index));
     else if (row && event.key === 'Enter' && open) open(row);
     else if (row && Object.hasOwn(keys, event.key)) keys[event.key](row);
     else return false;

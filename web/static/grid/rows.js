@@ -1,5 +1,5 @@
 // A long list of the server's: read in blocks as they come into view, and kept current by events.
-import { Refresher } from '../refresh.js';
+import { isTemporary, Refresher } from '../refresh.js';
 import { Store } from '../store.js';
 
 export const BLOCK = 50; // rows a request
@@ -165,6 +165,7 @@ export class Rows {
     } catch (problem) {
       if (turn !== this.#turn || problem.name === 'AbortError') return;
       this.#changed({ problem });
+      if (isTemporary(problem)) this.#refresh.markAll(); // which tries again, later and later
     } finally {
       if (this.#reading.get(n) === controller) this.#reading.delete(n);
     }

@@ -351,7 +351,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
 NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
 (own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
-"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-5VA4YI2P.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-EFQUQHVP.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
@@ -454,7 +454,7 @@ rowHeight>end&&(box.scrollTop=(at+rowHeight-box.clientHeight+head)/ratio)}functi
 {preventScroll:!0}))});let move=to=>{let next=Math.max(0,Math.min(total-1,to));if(total===0)return;setIndex(next),place.scrollTo(next);let drawn=box.current.querySelector(
 `.row[data-index="${next}"]`);drawn?drawn.focus({preventScroll:!0}):wanted.current=next},act=event=>{let row=rows.at(index),page=Math.max(1,place.last-place.first-
 2),to={ArrowDown:index+1,j:index+1,ArrowUp:index-1,k:index-1,PageDown:index+page,PageUp:index-page,Home:0,End:total-1}[event.key],focused=document.activeElement?.
-classList.contains("row");if(to!==void 0)move(focused?to:index);else if(ticks&&row&&(event.key===" "||event.key==="x"))event.shiftKey?selection.extend(row,index,
+classList.contains("row");if(to!==void 0)move(focused?to:index);else if(ticks&&row&&[" ","x","X"].includes(event.key))event.shiftKey?selection.extend(row,index,
 (from,last)=>rows.range(from,last)):selection.toggle(row,index);else if(row&&event.key==="Enter"&&open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.
 key](row);else return!1;return event.preventDefault(),!0},latest=T2(act);return latest.current=act,A2(()=>{let key=event=>latest.current(event);return app.gridKey=
 key,()=>{app.gridKey===key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-1)),onFocus:event=>{let at=event.target.closest(".row[data-index]")?.
@@ -522,13 +522,14 @@ this.#wanted.to/BLOCK))]}#fill(){let[first,last]=this.#blocksInView();for(let[n3
 delete(n3));for(let n3=first;n3<=last&&this.#reading.size<AT_ONCE;n3++)(!this.#blocks.has(n3)||this.#stale.has(n3))&&!this.#reading.has(n3)&&this.#read(n3)}#ask(n3,signal){
 return this.#api.get(this.#path,{...this.#query,page:n3+1,limit:BLOCK},{signal})}async#read(n3){let turn=this.#turn,controller=new AbortController;this.#reading.
 set(n3,controller);try{let answer=await this.#ask(n3,controller.signal);turn===this.#turn&&this.#take(n3,answer)}catch(problem){if(turn!==this.#turn||problem.name===
-"AbortError")return;this.#changed({problem})}finally{this.#reading.get(n3)===controller&&this.#reading.delete(n3)}turn===this.#turn&&!this.view.value.problem&&this.#fill()}#take(n3,{
-data,total,totalIsExact,hasMore}){this.#fresh||this.#blocks.clear(),this.#fresh=!0,this.#stale.delete(n3),this.#blocks.set(n3,data),this.#forget();let end=n3*BLOCK+
-data.length,atLeast=totalIsExact===!1&&hasMore,known=atLeast?Math.max(total,end+BLOCK):totalIsExact===!1?end:total;this.#changed({total:known??end,atLeast,problem:null})}#forget(){
-let middle=Math.floor((this.#wanted.from+this.#wanted.to)/2/BLOCK),far=[...this.#blocks.keys()].sort((a3,b)=>Math.abs(b-middle)-Math.abs(a3-middle));for(let n3 of far.
-slice(0,Math.max(0,far.length-KEPT2)))this.#blocks.delete(n3),this.#stale.delete(n3)}async#readOne(id){if(!(this.indexOf(id)<0))try{this.patch(id,await this.#api.
-get(`${this.#path}/${encodeURIComponent(id)}`))}catch(problem){if(problem.status!==404)throw problem;await this.reload()}}#abort(){for(let controller of this.#reading.
-values())controller.abort();this.#reading.clear()}#changed(changes){this.view.set({...this.view.value,...changes,version:this.view.value.version+1})}};var RANGE=1e3,NONE={all:!1,ids:new Map},Selection=class{state=new Store(NONE);#last=-1;has(id){let{all,ids}=this.state.value;return all!==ids.has(id)}size(total){
+"AbortError")return;this.#changed({problem}),isTemporary(problem)&&this.#refresh.markAll()}finally{this.#reading.get(n3)===controller&&this.#reading.delete(n3)}
+turn===this.#turn&&!this.view.value.problem&&this.#fill()}#take(n3,{data,total,totalIsExact,hasMore}){this.#fresh||this.#blocks.clear(),this.#fresh=!0,this.#stale.
+delete(n3),this.#blocks.set(n3,data),this.#forget();let end=n3*BLOCK+data.length,atLeast=totalIsExact===!1&&hasMore,known=atLeast?Math.max(total,end+BLOCK):totalIsExact===
+!1?end:total;this.#changed({total:known??end,atLeast,problem:null})}#forget(){let middle=Math.floor((this.#wanted.from+this.#wanted.to)/2/BLOCK),far=[...this.#blocks.
+keys()].sort((a3,b)=>Math.abs(b-middle)-Math.abs(a3-middle));for(let n3 of far.slice(0,Math.max(0,far.length-KEPT2)))this.#blocks.delete(n3),this.#stale.delete(
+n3)}async#readOne(id){if(!(this.indexOf(id)<0))try{this.patch(id,await this.#api.get(`${this.#path}/${encodeURIComponent(id)}`))}catch(problem){if(problem.status!==
+404)throw problem;await this.reload()}}#abort(){for(let controller of this.#reading.values())controller.abort();this.#reading.clear()}#changed(changes){this.view.
+set({...this.view.value,...changes,version:this.view.value.version+1})}};var RANGE=1e3,NONE={all:!1,ids:new Map},Selection=class{state=new Store(NONE);#last=-1;has(id){let{all,ids}=this.state.value;return all!==ids.has(id)}size(total){
 let{all,ids}=this.state.value;return all?Math.max(0,total-ids.size):ids.size}clear(){this.#last=-1,this.state.set(NONE)}chooseAll(){this.state.set({all:!0,ids:new Map})}toggle(row,index){
 this.#last=index,this.#set([row],!this.has(row.id))}async extend(row,index,read){if(this.#last<0||this.#last===index)return this.toggle(row,index);let[from,to]=[
 Math.min(this.#last,index),Math.max(this.#last,index)],wanted=this.has(row.id)===!1,rows=await read(from,Math.min(to,from+RANGE-1));return this.#last=index,this.#set(
