@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/proxy"
 )
 
 // Limits what a JSON body may hold before it is parsed in full. Checking a body against its schema allocates for each value, and 1
@@ -43,7 +45,7 @@ func tooMany(data []byte, most int) error {
 			continue
 		}
 		if n++; n > most {
-			return fmt.Errorf("The body holds more than %d values.", most)
+			return proxy.Sentence(fmt.Sprintf("The body holds more than %d values.", most))
 		}
 	}
 }

@@ -228,7 +228,7 @@ func readPort(in *proxyInput, cell string) error {
 	port, err := strconv.ParseUint(cell, 10, 16)
 	in.Port = opt[int64]{Set: true, Value: int64(port)}
 	if err != nil {
-		return errors.New(enterPort)
+		return proxy.Sentence(enterPort)
 	}
 	return nil
 }

@@ -159,10 +159,10 @@ func readProxy(text string, byDefault proxy.Type) (proxy.Proxy, error) {
 	case err != nil:
 		return proxy.Proxy{}, err
 	case len(found) == 0:
-		return proxy.Proxy{}, errors.New(enterProxy)
+		return proxy.Proxy{}, proxy.Sentence(enterProxy)
 	case len(found) > 1:
-		return proxy.Proxy{}, fmt.Errorf("This can be read as %s. Write the one that you mean, with its password.",
-			strings.Join(proxy.Readings(found), " and as "))
+		return proxy.Proxy{}, proxy.Sentence(fmt.Sprintf("This can be read as %s. Write the one that you mean, with its password.",
+			strings.Join(proxy.Readings(found), " and as ")))
 	}
 	return found[0], nil
 }

@@ -191,7 +191,7 @@ func TestSessionKeysEnd(t *testing.T) {
 	if row.LastUsedAt == nil || *row.ExpiresAt != *row.LastUsedAt+sessionIdle.Milliseconds() {
 		t.Errorf("after its use it is %+v", row)
 	}
-	if c := a.srv.keys.known[hashKey(session)]; c.Expires.Sub(time.Now()) < sessionIdle-enough {
+	if c := a.srv.keys.known[hashKey(session)]; time.Until(c.Expires) < sessionIdle-enough {
 		t.Errorf("in memory it expires at %v", c.Expires)
 	}
 	a.do(t, "DELETE", "/keys/"+parentID, nil).want(t, 204)

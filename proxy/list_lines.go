@@ -46,16 +46,16 @@ func ReadLine(line string, byDefault Type) ([]Proxy, error) {
 	case len(line) > maxLine:
 		return nil, errors.New("The line is longer than " + strconv.Itoa(maxLine) + " bytes.")
 	case !utf8.ValidString(line):
-		return nil, errors.New("The line is not UTF-8 text.")
+		return nil, Sentence("The line is not UTF-8 text.")
 	case strings.ContainsFunc(line, unicode.IsControl):
-		return nil, errors.New("Remove control characters from the line.")
+		return nil, Sentence("Remove control characters from the line.")
 	}
 	r := lineReading{typ: byDefault, rest: line}
 	scheme, rest, ok := strings.Cut(line, "://")
 	if ok = ok && isScheme(scheme); ok {
 		typ, known := ParseType(scheme)
 		if !known {
-			return nil, errors.New(needsScheme)
+			return nil, Sentence(needsScheme)
 		}
 		r.typ, r.rest = typ, strings.TrimSuffix(rest, "/")
 		if strings.Contains(rest, "@") {

@@ -64,7 +64,7 @@ func NormalizeRule(s string) (string, error) {
 
 func parseRule(s string) (r rule, err error) {
 	if s == "" || len(s) > maxRule {
-		return r, errors.New("Enter a rule of 1 to 253 bytes.")
+		return r, Sentence("Enter a rule of 1 to 253 bytes.")
 	}
 	host, port, err := splitRule(s)
 	if err != nil {
@@ -73,7 +73,7 @@ func parseRule(s string) (r rule, err error) {
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return r, errors.New(badPort)
+			return r, Sentence(badPort)
 		}
 		r.port = strconv.FormatUint(n, 10)
 	}
@@ -90,7 +90,7 @@ func parseRule(s string) (r rule, err error) {
 	}
 	if a, err := netip.ParseAddr(canonicalHost(host)); err == nil {
 		if a.Zone() != "" {
-			return r, errors.New("Remove the zone from the address: % and what follows.")
+			return r, Sentence("Remove the zone from the address: % and what follows.")
 		}
 		r.prefix = netip.PrefixFrom(a, a.BitLen())
 		return r, nil
@@ -104,10 +104,10 @@ func splitRule(s string) (host, port string, err error) {
 	if inside, ok := strings.CutPrefix(s, "["); ok {
 		host, rest, ok := strings.Cut(inside, "]")
 		if a, _, _ := strings.Cut(host, "/"); !ok || !strings.Contains(a, ":") {
-			return "", "", errors.New("Put brackets around IPv6 addresses and prefixes only.")
+			return "", "", Sentence("Put brackets around IPv6 addresses and prefixes only.")
 		}
 		if port, ok = strings.CutPrefix(rest, ":"); rest != "" && (!ok || port == "") {
-			return "", "", errors.New("Write only a port behind the brackets, as in [2001:db8::1]:443.")
+			return "", "", Sentence("Write only a port behind the brackets, as in [2001:db8::1]:443.")
 		}
 		return host, port, nil
 	}
@@ -117,12 +117,12 @@ func splitRule(s string) (host, port string, err error) {
 	case 1:
 		host, port, _ = strings.Cut(s, ":")
 		if port == "" || strings.HasPrefix(port, "//") {
-			return "", "", errors.New("Enter the host alone, without https:// and path. A port is a number, as in example.com:443.")
+			return "", "", Sentence("Enter the host alone, without https:// and path. A port is a number, as in example.com:443.")
 		}
 		return host, port, nil
 	}
 	if strings.Contains(s, "://") {
-		return "", "", errors.New("Enter the host alone, without https:// and path.")
+		return "", "", Sentence("Enter the host alone, without https:// and path.")
 	}
 	return s, "", nil
 }
@@ -131,12 +131,12 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if err == nil && p.Addr().Is4In6() {
 		if p.Bits() < 96 {
-			return p, errors.New("A prefix of mapped addresses has at least 96 bits.")
+			return p, Sentence("A prefix of mapped addresses has at least 96 bits.")
 		}
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
 	if err != nil {
-		return p, errors.New("Enter the host alone, or a prefix of addresses such as 192.0.2.0/24.")
+		return p, Sentence("Enter the host alone, or a prefix of addresses such as 192.0.2.0/24.")
 	}
 	return p.Masked(), nil
 }
@@ -154,23 +154,23 @@ func ruleName(s string) (string, error) {
 			labels[i] = strings.ToLower(label)
 			continue
 		case strings.Contains(label, "*"):
-			return "", errors.New("Write a part of a name that has a * in ASCII (xn--…).")
+			return "", Sentence("Write a part of a name that has a * in ASCII (xn--…).")
 		}
 		ascii, err := idna.Lookup.ToASCII(label)
 		if err != nil || len(labels) > 1 && strings.Contains(ascii, ".") {
-			return "", errors.New("This name cannot be looked up. Check its spelling.")
+			return "", Sentence("This name cannot be looked up. Check its spelling.")
 		}
 		labels[i] = strings.TrimSuffix(ascii, ".")
 	}
 	name := strings.Join(labels, ".")
 	if !isHostName(strings.ReplaceAll(name, "*", "a")) || len(name) > maxRule || strings.HasSuffix(name, ".") {
-		return "", errors.New("Enter a host name, an address or a prefix of addresses. A port may follow.")
+		return "", Sentence("Enter a host name, an address or a prefix of addresses. A port may follow.")
 	}
 	if _, err := netip.ParseAddr(canonicalHost(name)); err == nil { // full-width digits
-		return "", errors.New("Write the address in plain digits.")
+		return "", Sentence("Write the address in plain digits.")
 	}
 	if endsInNumber(name) || strings.Trim(name, "0123456789.*") == "" {
-		return "", errors.New("This is no name and no address. Write a range of addresses as a prefix such as 192.0.2.0/24.")
+		return "", Sentence("This is no name and no address. Write a range of addresses as a prefix such as 192.0.2.0/24.")
 	}
 	return name, nil
 }
