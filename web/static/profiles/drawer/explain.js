@@ -64,9 +64,16 @@ export function Effective({ effective, full }) {
       <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source] || effective[name].source}</td></tr>`)}</tbody></table>`;
 }
 
+// WARNINGS are the page's own words for warnings that speak of the API.
+const WARNINGS = {
+  __proto__: null,
+  emulated: 'The browser on this machine is of another system or version than the profile declares. Sites that look closely can tell. The tab Tests says by what.',
+  fallback_left_out: 'Not every fallback proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country (Network).',
+};
+
 // warningWords returns a run's warnings that the findings do not say already, in the page's words.
 export function warningWords(warnings, findings) {
   return warnings.filter(({ code }) => code !== 'identity_mismatch' || !findings.length).map(({ code, message }) => ({
-    code, text: code === 'fallback_left_out' ? 'Not every fallback proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country (Network).' : sentence(message),
+    code, text: WARNINGS[code] || sentence(message),
   }));
 }

@@ -4,19 +4,17 @@ import { html } from '../../html.js';
 import { useApp } from '../../app-context.js';
 import { Bars } from '../../chart.js';
 import { Name, ProblemBox, Waiting } from '../../components.js';
+import { DAYS, daysOf, firstDay, PARTS } from '../../days.js';
 import { bytes, number } from '../../format.js';
 import { href } from '../../route.js';
 
-const DAYS = 30;
-const DAY_MS = 24 * 3600 * 1000;
 const MOST = 8; // profiles that are listed
-const PARTS = [{ label: 'Received', tone: 'tone-a' }, { label: 'Sent', tone: 'tone-b' }];
 
 export function Traffic({ proxy }) {
   const app = useApp();
   const [state, setState] = useState({ days: null, profiles: null, problem: null });
   useEffect(() => {
-    const from = new Date(Date.now() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
+    const from = firstDay();
     const path = `/proxies/${encodeURIComponent(proxy.id)}/traffic`;
     Promise.all([app.api.get(path, { from, by: 'day' }), app.api.get(path, { from, by: 'profile' })])
       .then(([days, profiles]) => setState({ days, profiles, problem: null }), (problem) => setState((before) => ({ ...before, problem })));
@@ -31,17 +29,6 @@ export function Traffic({ proxy }) {
     <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a, b) => b.bytesDown + b.bytesUp - a.bytesDown - a.bytesUp).slice(0, MOST).map((row) => html`<li key=${row.profileId} class="event-line">
       <span class="event-what one-line"><${ProfileLink} id=${row.profileId} /></span><span class="number muted">↓ ${bytes(row.bytesDown)}</span><span class="number muted">↑ ${bytes(row.bytesUp)}</span></li>`)}</ul>
       ${profiles.data.length > MOST && html`<p class="hint">And ${number(profiles.data.length - MOST)} more.</p>`}</section>`;
-}
-
-// daysOf returns a point for each of the last days, also for those without traffic.
-function daysOf(data) {
-  const known = new Map(data.map((row) => [row.day, row]));
-  const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
-  return Array.from({ length: DAYS }, (_, i) => {
-    const at = Date.now() - (DAYS - 1 - i) * DAY_MS;
-    const row = known.get(new Date(at).toISOString().slice(0, 10));
-    return { label: format.format(at), full: format.format(at), values: [row?.bytesDown ?? 0, row?.bytesUp ?? 0] };
-  });
 }
 
 function ProfileLink({ id }) {

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-CJIMRKU5.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-IWPY66UX.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -967,9 +967,11 @@ latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2
 tch the proxy")}function Effective({effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
     <tbody>${SETTINGS.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
 value)}</bdi>${full&&effective[name].detail&&html`<span class="sub-words">${detailWords(effective[name].detail)}</span>`}</td>
-      <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source]||effective[name].source}</td></tr>`)}</tbody></table>`}function warningWords(warnings,findings){
-return warnings.filter(({code})=>code!=="identity_mismatch"||!findings.length).map(({code,message})=>({code,text:code==="fallback_left_out"?"Not every fallback \
-proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country (Network).":sentence(message)}))}function ProfileForm({object,...rest}){return object.data&&object.etag?html`<${Inside} object=${object} ...${rest} />`:html`<${Waiting} />`}function Inside({object,
+      <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source]||effective[name].source}</td></tr>`)}</tbody></table>`}var WARNINGS={
+__proto__:null,emulated:"The browser on this machine is of another system or version than the profile declares. Sites that look closely can tell. The tab Tests \
+says by what.",fallback_left_out:"Not every fallback proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country \
+(Network)."};function warningWords(warnings,findings){return warnings.filter(({code})=>code!=="identity_mismatch"||!findings.length).map(({code,message})=>({code,
+text:WARNINGS[code]||sentence(message)}))}function ProfileForm({object,...rest}){return object.data&&object.etag?html`<${Inside} object=${object} ...${rest} />`:html`<${Waiting} />`}function Inside({object,
 path,rows,children,pending=[]}){let app=useApp(),offline=useStore(app.offline),{data,etag}=object,form=useForm(toValues(data)),version=useVersion({form,data,etag,
 read:()=>app.api.full("GET",path),toValues,fields:FIELDS}),newer=etag!==version.etag&&data.updatedAt>version.data.updatedAt;A(()=>{!newer||version.changed||form.
 busy||(form.setAll(toValues(data)),version.rebase({data,etag}))},[etag,version.changed,form.busy]);let save2=async values=>{let saved=await saveProfile(app,version,
@@ -987,26 +989,46 @@ compare({data,etag})}>Compare</button></p>`}
     ${data?.findings.length>0&&html`<${Notice}><${Findings} ...${{profile}} findings=${data.findings} /><//>`}
     <${ProfileForm} ...${{object,path,rows}} pending=${pendingWords(data?.pending)}>${form=>html`<${IdentityFields} form=${form} saved />`}<//>
     <${ProblemBox} problem=${problem} />
-    ${data&&html`<section><h3>${profile.status==="running"?"What pages see now":"What pages would see"}</h3><${Effective} effective=${data.effective} /></section>`}`}var DAYS=30,DAY_MS=864e5,[WIDTH,HEIGHT]=[420,96],GAP=2;function Traffic({path,id}){let app=useApp(),[{days,problem},setState]=d({days:null,problem:null});return A(
-()=>{let read=()=>{let dates=lastDays(Date.now());app.api.get(`${path}/traffic`,{by:"day",from:dates[0]}).then(({data})=>{let known=new Map(data.map(row=>[row.day,
-row]));setState({days:dates.map(day=>known.get(day)||{day,bytesUp:0,bytesDown:0,connections:0}),problem:null})},fault=>setState(before=>({...before,problem:fault})))};
-return read(),app.model.event.watch(event=>(event.type==="everything"||event.type==="run.ended"&&isOf(id,event))&&read())},[path]),html`<section><h3>Traffic, last ${DAYS} days</h3><${ProblemBox} problem=${problem} />${days&&
-html`<${Chart} days=${days} />`}</section>`}function lastDays(now){return Array.from({length:DAYS},(_,i)=>new Date(now-(DAYS-1-i)*DAY_MS).toISOString().slice(0,
-10))}function dayWords(day){return new Intl.DateTimeFormat("en",{day:"numeric",month:"short",timeZone:"UTC"}).format(Date.parse(day))}function Chart({days}){let total=day=>day.
-bytesUp+day.bytesDown,most=Math.max(...days.map(total)),sums=days.reduce((sum2,day)=>({up:sum2.up+day.bytesUp,down:sum2.down+day.bytesDown}),{up:0,down:0});if(!most)
-return html`<p class="muted">Nothing was sent or received.</p>`;let step=WIDTH/days.length,high=n=>Math.round(n/most*(HEIGHT-2));return html`<p class="chart-sums"><span class="chart-key is-down">Received ${bytes(
-sums.down)}</span><span class="chart-key is-up">Sent ${bytes(sums.up)}</span></p>
-    <svg class="chart" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-      ${days.map((day,i)=>{let[down,up]=[high(day.bytesDown),Math.max(high(day.bytesUp),day.bytesUp?1:0)];return html`<g key=${day.day}><title>${`${dayWords(day.
-day)}: ${bytes(day.bytesDown)} received, ${bytes(day.bytesUp)} sent`}</title>
-          <rect class="chart-day" x=${i*step} y="0" width=${step} height=${HEIGHT} />
-          <rect class="chart-down" x=${i*step+GAP/2} y=${HEIGHT-down} width=${step-GAP} height=${down} />
-          <rect class="chart-up" x=${i*step+GAP/2} y=${HEIGHT-down-up} width=${step-GAP} height=${up} /></g>`})}</svg>
-    <p class="chart-ends number" aria-hidden="true"><span>${dayWords(days[0].day)}</span><span>most in a day: ${bytes(most)}</span><span>${dayWords(days.at(-1).
-day)}</span></p>
-    <table class="visually-hidden"><caption>Traffic by day</caption><thead><tr><th scope="col">Day</th><th scope="col">Received</th><th scope="col">Sent</th><th scope="col">Connections</th></tr></thead>
-      <tbody>${days.filter(total).map(day=>html`<tr key=${day.day}><th scope="row">${dayWords(day.day)}</th><td>${bytes(day.bytesDown)}</td><td>${bytes(day.bytesUp)}</td><td>${day.
-connections}</td></tr>`)}</tbody></table>`}function Network({profile,path,object,rows}){let running=["running","starting"].includes(profile.status);return html`<${ProfileForm} ...${{object,path,rows}}>${form=>html`
+    ${data&&html`<section><h3>${profile.status==="running"?"What pages see now":"What pages would see"}</h3><${Effective} effective=${data.effective} /></section>`}`}var HEIGHT=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(Math.max(0,...points.
+map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+x,y,step})=>points.map(({values},i)=>{let width=Math.max(1,Math.min(28,step-Math.min(6,step/4))),base=0;return values.map((value,part)=>{if(!value)return null;let from=y(
+base);return base+=value,html`<rect key=${`${i} ${part}`} class=${`chart-bar ${parts[part].tone}`} x=${x(i)-width/2} y=${y(base)} width=${width} height=${Math.max(
+1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(
+Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+x,y})=>[...parts.map(({tone},part)=>html`<path key=${part} class=${`chart-line ${tone}`} d=${pathOf(points.map(({values})=>values[part]),x,y)} />`),...points.flatMap(
+({values,mark},i)=>[...values.map((value,part)=>value===null?null:html`<circle key=${`${i} ${part}`} class=${`chart-dot ${parts[part].tone}`} cx=${x(i)} cy=${y(
+value)} r=${points.length>60?1.5:2.5} />`),mark&&html`<path key=${`${i} mark`} class="chart-mark" d=${`M${x(i)-3} ${y(0)-8}l6 6m0-6l-6 6`} />`])]} />`:html`<p class="muted">${empty}</p>`}
+function pathOf(values,x,y){let path="",open=!1;return values.forEach((value,i)=>{value!==null&&(path+=`${open?"L":"M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`),
+open=value!==null}),path}function Frame({title,points,parts,say,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
+()=>box.current&&setWidth(box.current.clientWidth));return observer.observe(box.current),setWidth(box.current.clientWidth),()=>observer.disconnect()},[]);let step=(width-
+LEFT-4)/Math.max(1,points.length),x=i=>LEFT+step*(i+.5),y=value=>TOP+(HEIGHT-BOTTOM-TOP)*(1-value/(most||1)),every=Math.max(1,Math.ceil(54/step)),moved=event=>{
+let i=Math.floor((event.clientX-box.current.getBoundingClientRect().left-LEFT)/step);setAt(i>=0&&i<points.length?i:-1)},scale=Array.from({length:LINES+1},(_,i)=>most/
+LINES*i);return html`<figure class="chart" aria-labelledby=${id}>
+    <figcaption class="chart-head"><span id=${id} class="chart-title">${title}</span>${parts.length>1&&html`<span class="chart-legend" aria-hidden="true">${parts.
+map(({label,tone})=>html`<span key=${label}><i class=${`chart-key ${tone}`}></i>${label}</span>`)}</span>`}</figcaption>
+    <div class="chart-box" ref=${box} onPointerMove=${moved} onPointerLeave=${()=>setAt(-1)}>
+      ${width>0&&html`<svg width=${width} height=${HEIGHT} aria-hidden="true">
+        ${scale.map(value=>html`<line key=${value} class="chart-grid" x1=${LEFT} x2=${width} y1=${y(value)} y2=${y(value)} />
+          <text class="chart-text" x=${LEFT-8} y=${y(value)+4} text-anchor="end">${say(value)}</text>`)}
+        ${at>=0&&html`<rect class="chart-under" x=${x(at)-step/2} y=${TOP} width=${step} height=${HEIGHT-BOTTOM-TOP} />`}
+        ${draw({x,y,step})}
+        ${points.map(({label},i)=>(points.length-1-i)%every===0&&html`<text key=${i} class="chart-text" x=${Math.min(x(i),width-25)} y=${HEIGHT-4} text-anchor="middle">${label}</text>`)}
+      </svg>`}
+      ${at>=0&&html`<div class="chart-tip" aria-hidden="true" style=${{left:`${Math.max(0,Math.min(width-TIP_WIDTH,x(at)-TIP_WIDTH/2))}px`,width:`${TIP_WIDTH}px`}}>
+        <strong>${points[at].full}</strong>${parts.map(({label},part)=>html`<span key=${label}>${label}: ${points[at].values[part]===null?points[at].mark||"–":
+say(points[at].values[part])}</span>`)}</div>`}
+    </div>
+    <table class="visually-hidden"><caption>${title}</caption><thead><tr><th scope="col">When</th>${parts.map(({label})=>html`<th key=${label} scope="col">${label}</th>`)}</tr></thead>
+      <tbody>${points.map(({full,values,mark},i)=>html`<tr key=${i}><th scope="row">${full}</th>${values.map((value,part)=>html`<td key=${part}>${value===null?mark||
+"none":say(value)}</td>`)}</tr>`)}</tbody></table>
+  </figure>`}function sum(values){return values.reduce((all,value)=>all+(value||0),0)}function niceMost(most){let step=most/LINES||1,power=10**Math.floor(Math.log10(
+step));return[1,1.5,2,2.5,3,4,5,6,8,10].find(one=>one*power>=step)*power*LINES}var PARTS=[{label:"Received",tone:"tone-a"},{label:"Sent",tone:"tone-b"}],DAY_MS=24*3600*1e3;function firstDay(){return new Date(Date.now()-29*DAY_MS).toISOString().
+slice(0,10)}function daysOf(data){let known=new Map(data.map(row=>[row.day,row])),format=new Intl.DateTimeFormat(void 0,{day:"numeric",month:"short",timeZone:"U\
+TC"});return Array.from({length:30},(_,i)=>{let at=Date.now()-(29-i)*DAY_MS,row=known.get(new Date(at).toISOString().slice(0,10));return{label:format.format(at),
+full:format.format(at),values:[row?.bytesDown??0,row?.bytesUp??0]}})}function Traffic({path,id}){let app=useApp(),[{data,problem},setState]=d({data:null,problem:null});return A(()=>{let read=()=>app.api.get(`${path}/traffic`,{by:"\
+day",from:firstDay()}).then(({data:days})=>setState({data:days,problem:null}),fault=>setState(before=>({...before,problem:fault})));return read(),app.model.event.
+watch(event=>{(event.type==="everything"||event.type==="run.ended"&&isOf(id,event))&&read()})},[path]),html`<section><h3>Traffic</h3><${ProblemBox} problem=${problem} />
+    ${data&&html`<${Bars} title=${`The last ${30} days`} points=${daysOf(data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} empty="Nothing was sent or received." />`}</section>`}function Network({profile,path,object,rows}){let running=["running","starting"].includes(profile.status);return html`<${ProfileForm} ...${{object,path,rows}}>${form=>html`
       <${ProfileProxy} form=${form} workspaceId=${profile.workspaceId} hint=${running?"New connections of the running browser use it at once. “No proxy” takes e\
 ffect when the browser starts next.":void 0} />
       <${NetworkFields} form=${form} workspaceId=${profile.workspaceId} />`}<//>
@@ -1141,13 +1163,13 @@ busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,
     <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Duplicate",icon:"copy",run:()=>duplicate(app,profile)},running&&
 {label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
 ", ")],["Notes","notes"]].map(([label,name,words=value=>value])=>({label,names:[name],words:values=>words(values[name])||"None"}));function ProxyForm({proxy,done,
-close}){let app=useApp(),[read,setRead]=d(proxy?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>(setProblem(null),app.api.full("GET",pathOf(proxy)).
+close}){let app=useApp(),[read,setRead]=d(proxy?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>(setProblem(null),app.api.full("GET",pathOf2(proxy)).
 then(setRead,setProblem));return A(()=>{proxy&&load()},[]),html`<${Dialog} sheet title=${proxy?html`Edit <${Name}>${proxyName(proxy)}<//>`:"Add a proxy"} close=${close}>
     ${read?html`<${Fields} proxy=${read.data} etag=${read.etag} ...${{done,close}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${problem?
 html`<button type="button" class="button" onClick=${load}>Try again</button>`:html`<${Waiting} />`}</div>`}
-  <//>`}function pathOf({id}){return`/proxies/${encodeURIComponent(id)}`}function Fields({proxy,etag,done,close}){let app=useApp(),workspace2=useStore(app.model.
-workspace),form=useForm(toValues2(proxy,workspace2)),version=useVersion({form,data:proxy,etag,read:()=>app.api.full("GET",pathOf(proxy)),toValues:data=>toValues2(
-data,workspace2),fields:FIELDS2}),[result,setResult]=d(null),send=values=>proxy?version.save((headers,before)=>app.api.full("PUT",pathOf(before),{body:changes2(
+  <//>`}function pathOf2({id}){return`/proxies/${encodeURIComponent(id)}`}function Fields({proxy,etag,done,close}){let app=useApp(),workspace2=useStore(app.model.
+workspace),form=useForm(toValues2(proxy,workspace2)),version=useVersion({form,data:proxy,etag,read:()=>app.api.full("GET",pathOf2(proxy)),toValues:data=>toValues2(
+data,workspace2),fields:FIELDS2}),[result,setResult]=d(null),send=values=>proxy?version.save((headers,before)=>app.api.full("PUT",pathOf2(before),{body:changes2(
 before,values),headers})):app.api.full("POST","/proxies",{body:toBody2(values)}),save2=async values=>{let answer=await send(values);answer&&(app.proxies.keep(answer.
 data),app.toasts.say({text:`${proxy?"Saved":"Added"} ${proxyName(answer.data)}.`,tone:"good"}),close(),done?.(answer.data))},test=()=>form.send(async values=>{setResult(
 null),setResult(await app.api.post("/proxies/check",toBody2(values,!0)))}),explain=({body})=>body?.existingId&&html`<${Existing} id=${body.existingId} />`,foot=html`
@@ -1200,40 +1222,7 @@ open(ProxyForm,{done:proxy=>check(app,proxy)})}>Enter fields instead</button>
 size,"proxy","proxies")} close=${close}><${Form} form=${form} work=${send} foot=${html`
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
     <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[["tag","Add these tags"],["untag","Remove these tags"]]} />
-      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`}var HEIGHT2=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(Math.max(0,...points.
-map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
-x,y,step})=>points.map(({values},i)=>{let width=Math.max(1,Math.min(28,step-Math.min(6,step/4))),base=0;return values.map((value,part)=>{if(!value)return null;let from=y(
-base);return base+=value,html`<rect key=${`${i} ${part}`} class=${`chart-bar ${parts[part].tone}`} x=${x(i)-width/2} y=${y(base)} width=${width} height=${Math.max(
-1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(
-Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
-x,y})=>[...parts.map(({tone},part)=>html`<path key=${part} class=${`chart-line ${tone}`} d=${pathOf2(points.map(({values})=>values[part]),x,y)} />`),...points.flatMap(
-({values,mark},i)=>[...values.map((value,part)=>value===null?null:html`<circle key=${`${i} ${part}`} class=${`chart-dot ${parts[part].tone}`} cx=${x(i)} cy=${y(
-value)} r=${points.length>60?1.5:2.5} />`),mark&&html`<path key=${`${i} mark`} class="chart-mark" d=${`M${x(i)-3} ${y(0)-8}l6 6m0-6l-6 6`} />`])]} />`:html`<p class="muted">${empty}</p>`}
-function pathOf2(values,x,y){let path="",open=!1;return values.forEach((value,i)=>{value!==null&&(path+=`${open?"L":"M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`),
-open=value!==null}),path}function Frame({title,points,parts,say,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
-()=>box.current&&setWidth(box.current.clientWidth));return observer.observe(box.current),setWidth(box.current.clientWidth),()=>observer.disconnect()},[]);let step=(width-
-LEFT-4)/Math.max(1,points.length),x=i=>LEFT+step*(i+.5),y=value=>TOP+(HEIGHT2-BOTTOM-TOP)*(1-value/(most||1)),every=Math.max(1,Math.ceil(54/step)),moved=event=>{
-let i=Math.floor((event.clientX-box.current.getBoundingClientRect().left-LEFT)/step);setAt(i>=0&&i<points.length?i:-1)},scale=Array.from({length:LINES+1},(_,i)=>most/
-LINES*i);return html`<figure class="chart" aria-labelledby=${id}>
-    <figcaption class="chart-head"><span id=${id} class="chart-title">${title}</span>${parts.length>1&&html`<span class="chart-legend" aria-hidden="true">${parts.
-map(({label,tone})=>html`<span key=${label}><i class=${`chart-key ${tone}`}></i>${label}</span>`)}</span>`}</figcaption>
-    <div class="chart-box" ref=${box} onPointerMove=${moved} onPointerLeave=${()=>setAt(-1)}>
-      ${width>0&&html`<svg width=${width} height=${HEIGHT2} aria-hidden="true">
-        ${scale.map(value=>html`<line key=${value} class="chart-grid" x1=${LEFT} x2=${width} y1=${y(value)} y2=${y(value)} />
-          <text class="chart-text" x=${LEFT-8} y=${y(value)+4} text-anchor="end">${say(value)}</text>`)}
-        ${at>=0&&html`<rect class="chart-under" x=${x(at)-step/2} y=${TOP} width=${step} height=${HEIGHT2-BOTTOM-TOP} />`}
-        ${draw({x,y,step})}
-        ${points.map(({label},i)=>(points.length-1-i)%every===0&&html`<text key=${i} class="chart-text" x=${Math.min(x(i),width-25)} y=${HEIGHT2-4} text-anchor="middle">${label}</text>`)}
-      </svg>`}
-      ${at>=0&&html`<div class="chart-tip" aria-hidden="true" style=${{left:`${Math.max(0,Math.min(width-TIP_WIDTH,x(at)-TIP_WIDTH/2))}px`,width:`${TIP_WIDTH}px`}}>
-        <strong>${points[at].full}</strong>${parts.map(({label},part)=>html`<span key=${label}>${label}: ${points[at].values[part]===null?points[at].mark||"–":
-say(points[at].values[part])}</span>`)}</div>`}
-    </div>
-    <table class="visually-hidden"><caption>${title}</caption><thead><tr><th scope="col">When</th>${parts.map(({label})=>html`<th key=${label} scope="col">${label}</th>`)}</tr></thead>
-      <tbody>${points.map(({full,values,mark},i)=>html`<tr key=${i}><th scope="row">${full}</th>${values.map((value,part)=>html`<td key=${part}>${value===null?mark||
-"none":say(value)}</td>`)}</tr>`)}</tbody></table>
-  </figure>`}function sum(values){return values.reduce((all,value)=>all+(value||0),0)}function niceMost(most){let step=most/LINES||1,power=10**Math.floor(Math.log10(
-step));return[1,1.5,2,2.5,3,4,5,6,8,10].find(one=>one*power>=step)*power*LINES}var KEPT=100,LISTED2=20;function Checks({proxy}){let app=useApp(),[state,setState]=d({data:null,problem:null}),[all,setAll]=d(!1),checkedAt=proxy.lastCheck?.checkedAt;
+      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`}var KEPT=100,LISTED2=20;function Checks({proxy}){let app=useApp(),[state,setState]=d({data:null,problem:null}),[all,setAll]=d(!1),checkedAt=proxy.lastCheck?.checkedAt;
 A(()=>{app.api.get(`/proxies/${encodeURIComponent(proxy.id)}/checks`,{limit:KEPT}).then(({data:data2})=>setState({data:data2,problem:null}),problem2=>setState(before=>({
 ...before,problem:problem2})))},[proxy.id,checkedAt]);let{data,problem}=state;if(problem&&!data)return html`<${ProblemBox} problem=${problem} />`;if(!data)return html`<${Waiting} />`;
 if(!data.length)return html`<p class="muted">It was never checked. Press “Check” above.</p>`;let listed=all?data:data.slice(0,LISTED2);return html`
@@ -1304,24 +1293,21 @@ html`<code class="path" tabindex="0">${password}</code>`}
     ${password===null?html`<button type="button" class="button small" disabled=${busy} aria-label="Show the password" title="Each time is recorded in the activity log" onClick=${show}><${Icon} name="eye" />Show</button>`:
 html`<${Copy} text=${password} label="Copy the password" /><button type="button" class="button small" aria-label="Hide the password" onClick=${()=>setPassword(null)}>Hide</button>`}</span>
     <span role="status" class="secret-note">${password!==null&&html`<span class="hint">Recorded in the activity log. Hidden again in half a minute.</span>`}${refusal&&
-html`<span class="bad-text">${refusal}</span>`}</span>`}var DAYS2=30,DAY_MS2=24*3600*1e3,MOST2=8,PARTS=[{label:"Received",tone:"tone-a"},{label:"Sent",tone:"tone-b"}];function Traffic2({proxy}){let app=useApp(),[state,
-setState]=d({days:null,profiles:null,problem:null});A(()=>{let from=new Date(Date.now()-(DAYS2-1)*DAY_MS2).toISOString().slice(0,10),path=`/proxies/${encodeURIComponent(
+html`<span class="bad-text">${refusal}</span>`}</span>`}var MOST2=8;function Traffic2({proxy}){let app=useApp(),[state,setState]=d({days:null,profiles:null,problem:null});A(()=>{let from=firstDay(),path=`/proxies/${encodeURIComponent(
 proxy.id)}/traffic`;Promise.all([app.api.get(path,{from,by:"day"}),app.api.get(path,{from,by:"profile"})]).then(([days2,profiles2])=>setState({days:days2,profiles:profiles2,
 problem:null}),problem2=>setState(before=>({...before,problem:problem2})))},[proxy.id]);let{days,profiles,problem}=state;return problem?html`<${ProblemBox} problem=${problem} />`:
 days?days.connections?html`<dl class="figures"><div><dt>Received</dt><dd>${bytes(days.bytesDown)}</dd></div><div><dt>Sent</dt><dd>${bytes(days.bytesUp)}</dd></div><div><dt>Connections</dt><dd>${number(
 days.connections)}</dd></div></dl>
-    <${Bars} title=${`The last ${DAYS2} days`} points=${daysOf(days.data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} />
+    <${Bars} title=${`The last ${30} days`} points=${daysOf(days.data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} />
     <p class="hint">Days are in UTC. What proxies and TLS add is not counted.</p>
     <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a,b)=>b.bytesDown+b.bytesUp-a.bytesDown-a.bytesUp).slice(0,MOST2).map(row=>html`<li key=${row.
 profileId} class="event-line">
       <span class="event-what one-line"><${ProfileLink} id=${row.profileId} /></span><span class="number muted">↓ ${bytes(row.bytesDown)}</span><span class="number muted">↑ ${bytes(
 row.bytesUp)}</span></li>`)}</ul>
-      ${profiles.data.length>MOST2&&html`<p class="hint">And ${number(profiles.data.length-MOST2)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${DAYS2} days.</p>`:
-html`<${Waiting} />`}function daysOf(data){let known=new Map(data.map(row=>[row.day,row])),format=new Intl.DateTimeFormat(void 0,{day:"numeric",month:"short",timeZone:"\
-UTC"});return Array.from({length:DAYS2},(_,i)=>{let at=Date.now()-(DAYS2-1-i)*DAY_MS2,row=known.get(new Date(at).toISOString().slice(0,10));return{label:format.
-format(at),full:format.format(at),values:[row?.bytesDown??0,row?.bytesUp??0]}})}function ProfileLink({id}){let{api}=useApp(),[name,setName]=d("");return A(()=>{
-api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>setName(profile.name),()=>setName(null))},[id]),name===null?html`<span class="muted">A deleted profile</span>`:
-html`<a href=${href("profiles",void 0,[id])}><${Name}>${name||id}<//></a>`}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
+      ${profiles.data.length>MOST2&&html`<p class="hint">And ${number(profiles.data.length-MOST2)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${30} days.</p>`:
+html`<${Waiting} />`}function ProfileLink({id}){let{api}=useApp(),[name,setName]=d("");return A(()=>{api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>setName(
+profile.name),()=>setName(null))},[id]),name===null?html`<span class="muted">A deleted profile</span>`:html`<a href=${href("profiles",void 0,[id])}><${Name}>${name||
+id}<//></a>`}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
 proxy=object.data||rows.find(id),tabs=[{id:"overview",label:"Overview",draw:()=>html`<${Overview2} proxy=${proxy} />`},{id:"checks",label:"Checks",draw:()=>html`<${Checks} proxy=${proxy} />`},
 {id:"profiles",label:"Profiles",draw:()=>html`<${Profiles} proxy=${proxy} />`},{id:"traffic",label:"Traffic",draw:()=>html`<${Traffic2} proxy=${proxy} />`},{id:"\
 rotate",label:"Rotate",draw:()=>html`<${Rotate} proxy=${proxy} object=${object} />`}];return html`<${Drawer} label="Proxy" title=${proxy?html`<${Name}>${proxyName(
@@ -1434,7 +1420,7 @@ Copy: ${label}`} /></div>`}function quoted(text2){return/^[\w:/.~-]+$/.test(text
 tate proxies."],["write","Change","Create, change, import and delete profiles and proxies."],["secrets","Read passwords","See and export proxy passwords. Each t\
 ime is recorded."],["files","Use files of the server","With “Run browsers”: read and write files as the user that runs Warren."],["admin","Everything","All \
 of these, and keys, workspaces, the log and the server."]];function scopeWords(scopes){return scopes.includes("admin")?"Everything":SCOPES.filter(([scope])=>scopes.
-includes(scope)).map(([,short2])=>short2).map((word,i)=>i?word.replace(/^./,first=>first.toLowerCase()):word).join(", ")}var DAY_MS3=24*3600*1e3,LIVES=[["","Never"],["7","In 7 days"],["30","In 30 days"],["90","In 90 days"],["365","In a year"],["day","On a day…"]];function KeyForm({
+includes(scope)).map(([,short2])=>short2).map((word,i)=>i?word.replace(/^./,first=>first.toLowerCase()):word).join(", ")}var DAY_MS2=24*3600*1e3,LIVES=[["","Never"],["7","In 7 days"],["30","In 30 days"],["90","In 90 days"],["365","In a year"],["day","On a day…"]];function KeyForm({
 done,close}){let app=useApp(),known=useStore(app.model.workspaces),form=useForm({name:"",scopes:["read","run","write"],workspaces:[],life:"",day:""}),[made,setMade]=d(
 null),make=async values2=>{let key=await app.api.post("/keys",toBody3(values2));setMade(key),done?.(key)},{values}=form;return html`<${Dialog} title=${made?html`Created <${Name}>${made.
 name}<//>`:"New key"} close=${close}>${made?html`<${MadeKey} made=${made} close=${close} />`:html`<${Form} form=${form} work=${make} foot=${html`
@@ -1447,14 +1433,14 @@ name}<//>`:"New key"} close=${close}>${made?html`<${MadeKey} made=${made} close=
       <${TagField} form=${form} name="workspaces" label="Workspaces" hint=${`Leave empty for all workspaces.${known.length>1?` There are: ${known.join(", ")}.`:
 ""}`} />
       <${Choice} form=${form} name="life" member="expiresAt" label="Expires" options=${LIVES} />
-      ${values.life==="day"&&html`<${Text} form=${form} name="day" label="Day" type="date" min=${new Date(Date.now()+DAY_MS3).toISOString().slice(0,10)} />`}
+      ${values.life==="day"&&html`<${Text} form=${form} name="day" label="Day" type="date" min=${new Date(Date.now()+DAY_MS2).toISOString().slice(0,10)} />`}
     </div><//>`}<//>`}function Scopes({form}){let{scopes}=form.values,all=scopes.includes("admin"),toggle=(scope,on)=>form.set("scopes",on?[...scopes,scope]:scopes.
 filter(other=>other!==scope));return html`<${Field} wide form=${form} name="scopes" label="May" control=${({id,name:_,...tied})=>html`<div role="group" id=${id} aria-label="What it may do" class="scopes" ...${tied}>${SCOPES.
 map(([scope,words,what])=>html`<label key=${scope} class="tick scope">
     <input type="checkbox" checked=${all||scopes.includes(scope)} disabled=${all&&scope!=="admin"} onChange=${event=>toggle(scope,event.currentTarget.checked)} />
     <span><span class="scope-name">${words}</span> <code>${scope}</code><span class="hint scope-what">${what}</span></span></label>`)}</div>`} />`}function toBody3({
 name,scopes,workspaces,life,day}){let body={name:name.trim(),scopes:scopes.includes("admin")?["admin"]:scopes};return workspaces.length&&(body.workspaces=workspaces),
-life==="day"?body.expiresAt=new Date(`${day}T23:59:59`).toISOString():life&&(body.expiresAt=new Date(Date.now()+Number(life)*DAY_MS3).toISOString()),body}function MadeKey({
+life==="day"?body.expiresAt=new Date(`${day}T23:59:59`).toISOString():life&&(body.expiresAt=new Date(Date.now()+Number(life)*DAY_MS2).toISOString()),body}function MadeKey({
 made,close}){return html`<div class="dialog-content"><${Notice}><p>Copy the key now. It is not shown again.</p><//>
       <div class="copy-line"><span class="copy-label">Key</span><code tabindex="0">${made.key}</code><${Copy} text=${made.key} label="Copy the key" /></div>
       <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People sign in to this page with it.</p></div>
