@@ -51,6 +51,6 @@ function Address({ proxy, object }) {
   };
   const same = form.values.rotateUrl.trim() === (proxy.rotateUrl || '');
   return html`<${Form} plain form=${form} work=${save}>
-    <${Text} form=${form} name="rotateUrl" label="Rotation address" class="mono" type="url" placeholder="https://provider.example/rotate?key=…" hint="The server calls it directly, not through the proxy. It is kept sealed, as passwords are." />
+    <${Text} form=${form} name="rotateUrl" label="Rotation address" class="mono" type="url" placeholder="https://example.com/rotate?key=…" hint="The server calls it directly, not through the proxy. It is kept sealed, as passwords are." />
     <p><button class="button" disabled=${form.busy || same}>${form.busy ? 'Saving…' : 'Save'}</button></p><//>`;
 }

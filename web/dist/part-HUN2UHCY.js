@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-IWPY66UX.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-NKWTXDPO.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1283,7 +1283,7 @@ exitIp||"not known"}</span></span></span></p></div>`}</div>
 rotateUrl})=>{let headers=object.etag?{"If-Match":object.etag}:void 0,{data,etag}=await app.api.full("PUT",`/proxies/${encodeURIComponent(proxy.id)}`,{body:{rotateUrl:rotateUrl.
 trim()||null},headers});object.keep(data,etag),app.toasts.say({text:rotateUrl.trim()?"Saved the address.":"Removed the address.",tone:"good"})},same=form.values.
 rotateUrl.trim()===(proxy.rotateUrl||"");return html`<${Form} plain form=${form} work=${save2}>
-    <${Text} form=${form} name="rotateUrl" label="Rotation address" class="mono" type="url" placeholder="https://provider.example/rotate?key=…" hint="The server calls it directly, not through the proxy. It is kept sealed, as passwords are." />
+    <${Text} form=${form} name="rotateUrl" label="Rotation address" class="mono" type="url" placeholder="https://example.com/rotate?key=…" hint="The server calls it directly, not through the proxy. It is kept sealed, as passwords are." />
     <p><button class="button" disabled=${form.busy||same}>${form.busy?"Saving…":"Save"}</button></p><//>`}var SHOWN_MS=3e4;function Secret({proxy}){let{api}=useApp(),[password,setPassword]=d(null),[refusal,setRefusal]=d(""),[busy,setBusy]=d(!1);if(A(()=>{if(password===
 null)return;let timer=setTimeout(()=>setPassword(null),SHOWN_MS);return()=>clearTimeout(timer)},[password]),A(()=>setPassword(null),[proxy.updatedAt]),!proxy.hasPassword)
 return html`None`;let show=async()=>{setBusy(!0),setRefusal("");try{let{password:text2,base64}=await api.get(`/proxies/${encodeURIComponent(proxy.id)}/secret`);
