@@ -17,7 +17,7 @@ import (
 
 // Drives a Chromium over CDP, for keys and mouse input that a script in the page cannot create.
 
-const patience = 25 * time.Second
+const patience = 5 * time.Minute
 
 // driven is a browser in which a test opens many tabs, one after another.
 type driven struct {
