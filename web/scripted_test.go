@@ -250,8 +250,8 @@ func TestNoneIsAChoiceForAProfileThatLostItsProxy(t *testing.T) {
 			(await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"proxyId":"x1"}`},
 		"only a name": {`await press('p1', 'e');
-			if ((await there('dialog [role=combobox]')).value !== 'Its proxy was deleted. Choose another,
-				or none.') throw 'it looks chosen';
+			const shown = (await there('dialog [role=combobox]')).value;
+			if (shown !== 'Its proxy was deleted. Choose another, or none.') throw 'it looks chosen';
 			set(await there('dialog input[name=name]'), 'Store'); await drawn(); (await named('Save')).click();
 			await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"name":"Store"}`},

@@ -10,11 +10,13 @@ import { Icon } from './icons.js';
 export function Dialog({ title, lead, sheet, about, close, children }) {
   const app = useApp();
   const box = useRef(null);
+  const gone = useRef(false); // the event of a dialog that is gone comes late, and must close no other
   const titleId = useId();
   useLayoutEffect(() => {
     const dialog = box.current;
     dialog.showModal();
     return () => {
+      gone.current = true;
       dialog.close(); // returns the focus to the opener
       if (about) requestAnimationFrame(() => app.focusPage(about));
       else app.keepFocus(); // the opener may be gone
@@ -22,7 +24,7 @@ export function Dialog({ title, lead, sheet, about, close, children }) {
   }, []);
   // A click outside closes dialogs, but not long forms.
   return html`<dialog ref=${box} class=${sheet ? 'dialog sheet' : 'dialog'} closedby=${sheet ? 'closerequest' : 'any'}
-    aria-labelledby=${titleId} onCancel=${(event) => { event.preventDefault(); close(); }} onClose=${close}>
+    aria-labelledby=${titleId} onCancel=${(event) => { event.preventDefault(); close(); }} onClose=${() => !gone.current && close()}>
     <div class="dialog-body">
       <header class="dialog-head">
         <div>

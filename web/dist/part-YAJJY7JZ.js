@@ -264,10 +264,10 @@ erver. Run "warren browser install" there first.';function useNoStart(){let{brow
 0&&html`<div class="notice"><${Icon} name="warning" /><div class="no-browser-words">
     <p><strong>No browser is installed on the server.</strong> Profiles cannot start. Run this command there, or install Chrome or Chromium yourself.</p>
     <p class="no-browser-do"><code>${COMMAND}</code><${Copy} text=${COMMAND} label="Copy the command" /><button type="button" class="button small" onClick=${()=>browsers.
-read()}><${Icon} name="reload" />Check again</button></p></div></div>`}</div>`}function Dialog({title,lead,sheet,about,close,children}){let app=useApp(),box=T2(null),titleId=P2();return F2(()=>{let dialog=box.current;return dialog.showModal(),
-()=>{dialog.close(),about?requestAnimationFrame(()=>app.focusPage(about)):app.keepFocus()}},[]),html`<dialog ref=${box} class=${sheet?"dialog sheet":"dialog"} closedby=${sheet?
-"closerequest":"any"}
-    aria-labelledby=${titleId} onCancel=${event=>{event.preventDefault(),close()}} onClose=${close}>
+read()}><${Icon} name="reload" />Check again</button></p></div></div>`}</div>`}function Dialog({title,lead,sheet,about,close,children}){let app=useApp(),box=T2(null),gone=T2(!1),titleId=P2();return F2(()=>{let dialog=box.current;return dialog.
+showModal(),()=>{gone.current=!0,dialog.close(),about?requestAnimationFrame(()=>app.focusPage(about)):app.keepFocus()}},[]),html`<dialog ref=${box} class=${sheet?
+"dialog sheet":"dialog"} closedby=${sheet?"closerequest":"any"}
+    aria-labelledby=${titleId} onCancel=${event=>{event.preventDefault(),close()}} onClose=${()=>!gone.current&&close()}>
     <div class="dialog-body">
       <header class="dialog-head">
         <div>
@@ -351,7 +351,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
 NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
 (own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
-"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-HUN2UHCY.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-EIMQSHSY.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
