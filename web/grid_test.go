@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ func TestWorkbench(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) { gridKeys(t, d) })
 	t.Run("many at once", func(t *testing.T) { bulk(t, d) })
 	t.Run("all that match", func(t *testing.T) { bulkJob(t, d) })
+	t.Run("the whole trash", func(t *testing.T) { wholeTrash(t, d) })
 	t.Run("the server goes", func(t *testing.T) { serverGone(t, d) })
 	t.Run("a changed form", func(t *testing.T) { changedForm(t, d) })
 	t.Run("pictures", func(t *testing.T) { listPictures(t, d) })
@@ -273,6 +275,31 @@ func bulkJob(t *testing.T, d *driven) {
 	wantSent(t, h.sent,
 		`POST /api/v1/profiles/batch {"action":"tag","tags":["vip"],"filter":{"search":"shop","tag":["a","b"],"except":["p1"]}}`)
 	p.wantQuiet()
+}
+
+// wholeTrash: "all" is all that match, also those that no row has shown, but for those that were taken out.
+func wholeTrash(t *testing.T, d *driven) {
+	const all = 260
+	list := rowsOf(all, true)
+	p, h := bench(t, d, "trash", 1280, func(method, path string) (int, any) {
+		if method == "DELETE" {
+			return 200, map[string]any{}
+		}
+		return list(method, path)
+	})
+	p.until("document.querySelector('.row[data-id=p1]')")
+	p.click("Select all")
+	p.click("Select Shop 1")
+	p.until("document.querySelector('.bulk-count')?.textContent === '259 selected'")
+	p.eval("document.querySelector('.bulk .danger-quiet').click()", nil)
+	p.until("document.querySelector('dialog h2')?.textContent === 'Delete 259 profiles permanently?'")
+	p.eval("document.querySelector('dialog .danger').click()", nil)
+	p.until("document.querySelector('.work-words')?.textContent === '259 done'")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.sent); n != all-1 || slices.Contains(h.sent, "DELETE /api/v1/profiles/p1") {
+		t.Errorf("%d requests were sent: %.200q", n, h.sent)
+	}
 }
 
 // serverGone: while the server does not answer, a bar says so and nothing can be started; what was typed stays. It comes back by itself.

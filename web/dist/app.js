@@ -3,7 +3,7 @@ Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,
 ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,Tile,ToastArea,
 Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,duplicate,endWords,exchange,faultWords,href,html,
 lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,useApp,useColumns,
-useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-YAJJY7JZ.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-3Z2WHLP6.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["C","Connect to a running browser\
@@ -86,7 +86,7 @@ t","order"].includes(name)));return tag?.length&&(filter.tag=tag),neverStarted&&
 length&&(filter.except=except),filter}function ProfileBulk({selection,rows,total}){let app=useApp(),todo=(action,members)=>batch(app,{selection,query:rows.query,
 total:selection.size(total),action,members}),begin=action=>app.browsers.missing()?app.toasts.say({text:"Nothing was started.",more:NO_BROWSER,tone:"bad"}):todo(
 action),ask=(component,props)=>app.open(component,{...props,size:selection.size(total),todo});return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.
-view.value.atLeast} what="profile" actions=${[{label:"Start",icon:"play",run:()=>begin("start")},{label:"Stop",icon:"stop",run:()=>todo("stop")},{label:"Proxy…",
+view.value.atLeast} what="profiles" actions=${[{label:"Start",icon:"play",run:()=>begin("start")},{label:"Stop",icon:"stop",run:()=>todo("stop")},{label:"Proxy…",
 icon:"proxies",run:()=>ask(ProxyBulkDialog)},{label:"Tag…",icon:"tag",run:()=>ask(TagBulkDialog)}]} more=${[{label:"Restart",icon:"reload",run:()=>begin("rest\
 art")},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}function TrashBulk({size,todo,close}){return html`<${ConfirmDialog} title=${`\
 Move ${count(size,"profile")} to the trash?`} verb="Move to trash" work=${async()=>{todo("delete")}} close=${close}>
@@ -168,17 +168,17 @@ status==="starting"} aria-label=${`Start ${name}`} onClick=${()=>start(app,profi
     <${Menu} label=${`More for ${name}`} items=${[running&&{label:"Connect",icon:"plug",run:()=>connect(app,profile,rows)},{label:"Edit",icon:"edit",keys:"E",run:()=>edit(
 app,profile,rows)},{label:"Choose a proxy",icon:"proxies",keys:"P",run:()=>chooseProxy(app,profile,rows)},{label:"Duplicate",icon:"copy",run:()=>duplicate(app,profile)},
 "line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />
-  </div>`}var AT_ONCE=4,PAGE=200;async function chosenOf(app,selection,query){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,name])=>({id,name}));let out=[];
-for(let page=1;;page++){let{data,hasMore}=await app.api.get("/proxies",{...query,page,limit:PAGE});if(out.push(...data.filter(({id})=>!ids.has(id)).map(proxy=>({
-id:proxy.id,name:proxyName(proxy),tags:proxy.tags}))),!hasMore)return out}}function one(call){return part=>Promise.all(part.map(item=>call(item).then(()=>({id:item.
-id}),error=>({id:item.id,error}))))}function ProxyBulk({selection,rows,total}){let app=useApp(),size=()=>selection.size(total),begin=(verb,call,part=AT_ONCE)=>chosenOf(
-app,selection,rows.query).then(items=>(selection.clear(),app.works.each({title:`${verb} ${count(items.length,"proxy","proxies")}`,items,size:part,call}))).catch(
-problem=>app.fail("Nothing was started",problem)),path=({id})=>`/proxies/${encodeURIComponent(id)}`,check2=()=>begin("Checking",one(item=>app.api.post(`${path(item)}\
-/check`)),16),remove=()=>app.open(ConfirmDialog,{title:`Delete ${count(size(),"proxy","proxies")}?`,verb:"Delete",work:async()=>{begin("Deleting",one(item=>app.
-api.delete(path(item))))},children:html`<p>Their saved passwords are removed. Proxies that profiles still use are kept, and listed afterwards.</p>`}),tag=(action,tags)=>begin(
-"Tagging",one(async item=>{let now=await app.api.get(path(item)),next=action==="tag"?[...new Set([...now.tags,...tags])]:now.tags.filter(other=>!tags.includes(other));
-await app.api.put(path(item),{tags:next})}));return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="proxie" actions=${[
-{label:"Check",icon:"pulse",run:check2},{label:"Tag…",icon:"tag",run:()=>app.open(TagDialog,{size:size(),tag})},{label:"Delete",icon:"trash",danger:!0,run:remove}]} />`}var NOTHING2=html`<span class="muted">–</span>`,PROXY_FILTERS=["search","status","tag","type","country"];function onProxyEvent({type,data},rows){type.startsWith(
+  </div>`}async function chosenOf(api,path,{selection,query,name}){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,known])=>({id,name:known}));let out=[];
+for(let page=1;;page++){let{data,hasMore}=await api.get(path,{...query,page,limit:200});if(out.push(...data.filter(({id})=>!ids.has(id)).map(object=>({id:object.
+id,name:name(object)}))),!hasMore)return out}}var AT_ONCE=4;function one(call){return part=>Promise.all(part.map(item=>call(item).then(()=>({id:item.id}),error=>({id:item.id,error}))))}function ProxyBulk({selection,
+rows,total}){let app=useApp(),size=()=>selection.size(total),begin=(verb,call,part=AT_ONCE)=>chosenOf(app.api,"/proxies",{selection,query:rows.query,name:proxyName}).
+then(items=>(selection.clear(),app.works.each({title:`${verb} ${count(items.length,"proxy","proxies")}`,items,size:part,call}))).catch(problem=>app.fail("Nothin\
+g was started",problem)),path=({id})=>`/proxies/${encodeURIComponent(id)}`,check2=()=>begin("Checking",one(item=>app.api.post(`${path(item)}/check`)),16),remove=()=>app.
+open(ConfirmDialog,{title:`Delete ${count(size(),"proxy","proxies")}?`,verb:"Delete",work:async()=>{begin("Deleting",one(item=>app.api.delete(path(item))))},children:html`<p>Their saved passwords are removed. Proxies that profiles still use are kept, and listed afterwards.</p>`}),
+tag=(action,tags)=>begin("Tagging",one(async item=>{let now=await app.api.get(path(item)),next=action==="tag"?[...new Set([...now.tags,...tags])]:now.tags.filter(
+other=>!tags.includes(other));await app.api.put(path(item),{tags:next})}));return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.
+atLeast} what="proxies" actions=${[{label:"Check",icon:"pulse",run:check2},{label:"Tag…",icon:"tag",run:()=>app.open(TagDialog,{size:size(),tag})},{label:"Del\
+ete",icon:"trash",danger:!0,run:remove}]} />`}var NOTHING2=html`<span class="muted">–</span>`,PROXY_FILTERS=["search","status","tag","type","country"];function onProxyEvent({type,data},rows){type.startsWith(
 "proxy.")?rows.changed(data?.id,["proxy.created","proxy.deleted"].includes(type)||!data?.id):(["profile.created","profile.batch_created","profile.batch_changed",
 "profile.deleted","profile.restored"].includes(type)||type==="profile.updated"&&data?.changed?.includes("proxyId"))&&rows.changed(null,!0)}function isRefined2(query){
 return PROXY_FILTERS.some(name=>query[name]?.length>0)||!["","createdAt"].includes(query.sort)}function filtersOf(tags){return[{name:"status",label:"State",options:Object.
@@ -361,11 +361,11 @@ rows,columns,selection}} ...${order}
   </div>`}function RowActions3({profile,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id);return html`<div class="actions">
     <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Restore ${profile.name}`} onClick=${()=>restore(app,profile,rows)}><${Icon} name="restore" />Restore</button>
     <${Menu} label=${`More for ${profile.name}`} items=${[{label:"Delete permanently",icon:"trash",danger:!0,run:()=>askToDestroy(app,profile,rows)}]} /></div>`}
-function TrashBulk2({selection,rows,total}){let app=useApp(),destroy=()=>{let{all,ids}=selection.state.value,items=all?rows.loaded().filter(({id})=>!ids.has(id)).
-map(({id,name})=>({id,name})):[...ids].map(([id,name])=>({id,name}));app.open(ConfirmDialog,{title:`Delete ${count(items.length,"profile")} permanently?`,verb:"\
-Delete permanently",work:async()=>{selection.clear(),app.works.each({title:`Deleting ${count(items.length,"profile")} permanently`,items,size:4,call:part=>Promise.
-all(part.map(({id})=>app.api.delete(`/profiles/${encodeURIComponent(id)}`,{permanent:!0}).then(()=>({id}),error=>({id,error}))))})},children:html`<p>Their cookies, history and files are deleted now. This cannot be undone.</p>`})};
-return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profile" actions=${[{label:"Restore",icon:"restore",run:()=>batch(
+function TrashBulk2({selection,rows,total}){let app=useApp(),begin=async()=>{let items=await chosenOf(app.api,"/profiles",{selection,query:rows.query,name:({name})=>name});
+selection.clear(),app.works.each({title:`Deleting ${count(items.length,"profile")} permanently`,items,size:4,call:part=>Promise.all(part.map(({id})=>app.api.delete(
+`/profiles/${encodeURIComponent(id)}`,{permanent:!0}).then(()=>({id}),error=>({id,error}))))})},destroy=()=>app.open(ConfirmDialog,{title:`Delete ${count(selection.
+size(total),"profile")} permanently?`,verb:"Delete permanently",work:begin,children:html`<p>Their cookies, history and files are removed now. This cannot be undone.</p>`});
+return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profiles" actions=${[{label:"Restore",icon:"restore",run:()=>batch(
 app,{selection,query:rows.query,total:selection.size(total),action:"restore"})},{label:"Delete permanently",icon:"trash",danger:!0,run:destroy}]} />`}var SHOWN=200,DONE_MS=8e3,DRAW_MS=100,GUESS_MS=2e3,Works=class{list=new Store([]);#last=0;async each({title,items,size=20,call}){let ending=new AbortController,
 work=this.#begin(title,items.length,()=>ending.abort(),failed=>this.each({title,items:failed,size,call}));for(let i=0;i<items.length&&!ending.signal.aborted;i+=
 size){let part=items.slice(i,i+size),results;try{results=await call(part,ending.signal)}catch(error){if(error.name==="AbortError")break;results=part.map(({id})=>({
@@ -373,19 +373,19 @@ id,error}))}let names=new Map(part.map(({id,name})=>[id,name])),failed=results.f
 set({...work.value,done:work.value.done+part.length,failed:[...work.value.failed,...failed]})}return this.#end(work,ending.signal.aborted),work.value}async follow({
 title,api,events,start:start2,retry}){let job=await start2(),work=this.#begin(title,job.total,()=>api.delete(`/jobs/${encodeURIComponent(job.id)}`).catch(()=>{}),
 ()=>retry(job)),read2=async()=>{let now=await api.get(`/jobs/${encodeURIComponent(job.id)}`).catch(problem=>problem.status===404?{...job,status:"cancelled"}:null);
-return!now||(work.set({...work.value,total:now.total,done:now.done,failedCount:now.failed,failed:(now.failures||[]).map(({id,name,error})=>({id,name:name||id,error}))}),
-now.status==="running")?!1:(this.#end(work,now.status==="cancelled"),!0)},unwatch=events.watch(async({type,data})=>{if(type==="everything")return void await read2();
-!type.startsWith("job.")||data?.id!==job.id||(type==="job.progress"?work.set({...work.value,done:data.done,failedCount:data.failed}):await read2()&&unwatch())});
-return await read2()&&unwatch(),work.value}async stream({key="",title,total,words,call,show,retry}){if(key&&this.list.value.some(({value})=>value.key===key&&value.
-state==="running"))return null;let ending=new AbortController,work=this.#begin(title(total),total,()=>ending.abort(),retry);work.set({...work.value,key,words,show,
-began:performance.now()});let failed=[],done=0,planned=0,draw=()=>{planned=0,work.set({...work.value,done,failed:[...failed]})},problem=null;try{await call(ending.
-signal,n=>work.set({...work.value,total:n,title:title(n)}),one2=>{done+=1,one2.error&&failed.push({...one2,name:one2.name||""}),planned||=setTimeout(draw,DRAW_MS)})}catch(error){
-error.name!=="AbortError"&&(problem=error)}return clearTimeout(planned),draw(),work.set({...work.value,problem,title:title(work.value.total,!0)}),this.#end(work,
-ending.signal.aborted||problem!==null),work.value}close(work){this.list.set(this.list.value.filter(other=>other!==work))}#begin(title,total,cancel,retry){let work=new Store(
-{id:++this.#last,title,total,done:0,failed:[],state:"running",cancel,retry});return this.list.set([...this.list.value.filter(other=>other.value.state==="running"||
-failures(other.value)||other.value.problem),work]),work}#end(work,cancelled){work.set({...work.value,state:cancelled?"cancelled":"done"}),!failures(work.value)&&
-!work.value.problem&&setTimeout(()=>this.close(work),DONE_MS)}};function failures({failed,failedCount}){return Math.max(failed.length,failedCount??0)}function WorkArea(){
-let{works}=useApp(),list=useStore(works.list);return html`<div class="works">${list.map(work=>html`<${WorkPanel} key=${work.value.id} work=${work} />`)}</div>`}
+return!now||(work.set({...work.value,total:now.total,done:Math.max(work.value.done,now.done),failedCount:now.failed,failed:(now.failures||[]).map(({id,name,error})=>({
+id,name:name||id,error}))}),now.status==="running")?!1:(this.#end(work,now.status==="cancelled"),!0)},unwatch=events.watch(async({type,data})=>{if(type==="every\
+thing")return void await read2();!type.startsWith("job.")||data?.id!==job.id||(type==="job.progress"?work.set({...work.value,done:data.done,failedCount:data.failed}):
+await read2()&&unwatch())});return await read2()&&unwatch(),work.value}async stream({key="",title,total,words,call,show,retry}){if(key&&this.list.value.some(({value})=>value.
+key===key&&value.state==="running"))return null;let ending=new AbortController,work=this.#begin(title(total),total,()=>ending.abort(),retry);work.set({...work.value,
+key,words,show,began:performance.now()});let failed=[],done=0,planned=0,draw=()=>{planned=0,work.set({...work.value,done,failed:[...failed]})},problem=null;try{
+await call(ending.signal,n=>work.set({...work.value,total:n,title:title(n)}),one2=>{done+=1,one2.error&&failed.push({...one2,name:one2.name||""}),planned||=setTimeout(
+draw,DRAW_MS)})}catch(error){error.name!=="AbortError"&&(problem=error)}return clearTimeout(planned),draw(),work.set({...work.value,problem,title:title(work.value.
+total,!0)}),this.#end(work,ending.signal.aborted||problem!==null),work.value}close(work){this.list.set(this.list.value.filter(other=>other!==work))}#begin(title,total,cancel,retry){
+let work=new Store({id:++this.#last,title,total,done:0,failed:[],state:"running",cancel,retry});return this.list.set([...this.list.value.filter(other=>other.value.
+state==="running"||failures(other.value)||other.value.problem),work]),work}#end(work,cancelled){work.set({...work.value,state:cancelled?"cancelled":"done"}),!failures(
+work.value)&&!work.value.problem&&setTimeout(()=>this.close(work),DONE_MS)}};function failures({failed,failedCount}){return Math.max(failed.length,failedCount??
+0)}function WorkArea(){let{works}=useApp(),list=useStore(works.list);return html`<div class="works">${list.map(work=>html`<${WorkPanel} key=${work.value.id} work=${work} />`)}</div>`}
 function WorkPanel({work}){let app=useApp(),now=useStore(work),{title,total,done,state,cancel,problem,show}=now,failed=failures(now),running=state==="running";return html`<section class=${`\
 work ${failed||problem?"has-failed":running?"":"is-done"}`} aria-label=${title}>
     <div class="work-head"><p class="work-title">${title}</p>

@@ -47,10 +47,11 @@ export class Works {
   async follow({ title, api, events, start, retry }) {
     const job = await start();
     const work = this.#begin(title, job.total, () => api.delete(`/jobs/${encodeURIComponent(job.id)}`).catch(() => {}), () => retry(job));
+    // An answer may be older than an event that came before it: what is done never becomes less.
     const read = async () => {
       const now = await api.get(`/jobs/${encodeURIComponent(job.id)}`).catch((problem) => (problem.status === 404 ? { ...job, status: 'cancelled' } : null));
       if (!now) return false;
-      work.set({ ...work.value, total: now.total, done: now.done, failedCount: now.failed, failed: (now.failures || []).map(({ id, name, error }) => ({ id, name: name || id, error })) });
+      work.set({ ...work.value, total: now.total, done: Math.max(work.value.done, now.done), failedCount: now.failed, failed: (now.failures || []).map(({ id, name, error }) => ({ id, name: name || id, error })) });
       if (now.status === 'running') return false;
       this.#end(work, now.status === 'cancelled');
       return true;

@@ -15,6 +15,6 @@ export function BulkBar({ selection, total, atLeast, what, actions, more }) {
     ${!all && size < total && html`<button type="button" class="button quiet small" onClick=${() => selection.chooseAll()}>Select all ${number(total, atLeast)}</button>`}
     <span class="bulk-actions">${actions.map(({ label, icon, run, danger }) => html`<button type="button" key=${label} class=${`button small ${danger ? 'danger-quiet' : ''}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
     ${more?.length > 0 && html`<${Menu} label="More actions for the selection" items=${more} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
-    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}s`} title="Clear (Esc)" onClick=${() => selection.clear()}><${Icon} name="close" /></button>
+    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${() => selection.clear()}><${Icon} name="close" /></button>
   </div>`;
 }

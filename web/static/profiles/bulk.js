@@ -47,7 +47,7 @@ export function ProfileBulk({ selection, rows, total }) {
   const todo = (action, members) => batch(app, { selection, query: rows.query, total: selection.size(total), action, members });
   const begin = (action) => (app.browsers.missing() ? app.toasts.say({ text: 'Nothing was started.', more: NO_BROWSER, tone: 'bad' }) : todo(action));
   const ask = (component, props) => app.open(component, { ...props, size: selection.size(total), todo });
-  return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profile" actions=${[
+  return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profiles" actions=${[
     { label: 'Start', icon: 'play', run: () => begin('start') },
     { label: 'Stop', icon: 'stop', run: () => todo('stop') },
     { label: 'Proxy…', icon: 'proxies', run: () => ask(ProxyBulkDialog) },

@@ -4,22 +4,10 @@ import { useApp } from '../app-context.js';
 import { ConfirmDialog } from '../dialog.js';
 import { count, proxyName } from '../format.js';
 import { BulkBar } from '../grid/bulkbar.js';
+import { chosenOf } from '../grid/chosen.js';
 import { TagDialog } from '../lazy.js';
 
 const AT_ONCE = 4;
-const PAGE = 200;
-
-// chosenOf returns what is chosen as [{id, name}]: where all that match are, it reads the list to its end.
-async function chosenOf(app, selection, query) {
-  const { all, ids } = selection.state.value;
-  if (!all) return [...ids].map(([id, name]) => ({ id, name }));
-  const out = [];
-  for (let page = 1; ; page++) {
-    const { data, hasMore } = await app.api.get('/proxies', { ...query, page, limit: PAGE });
-    out.push(...data.filter(({ id }) => !ids.has(id)).map((proxy) => ({ id: proxy.id, name: proxyName(proxy), tags: proxy.tags })));
-    if (!hasMore) return out;
-  }
-}
 
 // one calls `call` for each item of a part, and returns a result each.
 function one(call) {
@@ -30,7 +18,7 @@ function one(call) {
 export function ProxyBulk({ selection, rows, total }) {
   const app = useApp();
   const size = () => selection.size(total);
-  const begin = (verb, call, part = AT_ONCE) => chosenOf(app, selection, rows.query).then((items) => {
+  const begin = (verb, call, part = AT_ONCE) => chosenOf(app.api, '/proxies', { selection, query: rows.query, name: proxyName }).then((items) => {
     selection.clear();
     return app.works.each({ title: `${verb} ${count(items.length, 'proxy', 'proxies')}`, items, size: part, call });
   }).catch((problem) => app.fail('Nothing was started', problem));
@@ -45,7 +33,7 @@ export function ProxyBulk({ selection, rows, total }) {
     const next = action === 'tag' ? [...new Set([...now.tags, ...tags])] : now.tags.filter((other) => !tags.includes(other));
     await app.api.put(path(item), { tags: next });
   }));
-  return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="proxie" actions=${[
+  return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="proxies" actions=${[
     { label: 'Check', icon: 'pulse', run: check },
     { label: 'Tag…', icon: 'tag', run: () => app.open(TagDialog, { size: size(), tag }) },
     { label: 'Delete', icon: 'trash', danger: true, run: remove },

@@ -6,6 +6,7 @@ import { Ago, Empty, Name, Tags } from '../components.js';
 import { ConfirmDialog } from '../dialog.js';
 import { count, number } from '../format.js';
 import { BulkBar } from '../grid/bulkbar.js';
+import { chosenOf } from '../grid/chosen.js';
 import { Grid, GridProblem } from '../grid/grid.js';
 import { ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
@@ -61,22 +62,19 @@ function RowActions({ profile, rows }) {
 
 function TrashBulk({ selection, rows, total }) {
   const app = useApp();
-  const destroy = () => {
-    const { all, ids } = selection.state.value;
-    const items = all ? rows.loaded().filter(({ id }) => !ids.has(id)).map(({ id, name }) => ({ id, name })) : [...ids].map(([id, name]) => ({ id, name }));
-    app.open(ConfirmDialog, {
-      title: `Delete ${count(items.length, 'profile')} permanently?`, verb: 'Delete permanently',
-      work: async () => {
-        selection.clear();
-        app.works.each({
-          title: `Deleting ${count(items.length, 'profile')} permanently`, items, size: 4,
-          call: (part) => Promise.all(part.map(({ id }) => app.api.delete(`/profiles/${encodeURIComponent(id)}`, { permanent: true }).then(() => ({ id }), (error) => ({ id, error })))),
-        });
-      },
-      children: html`<p>Their cookies, history and files are deleted now. This cannot be undone.</p>`,
+  const begin = async () => {
+    const items = await chosenOf(app.api, '/profiles', { selection, query: rows.query, name: ({ name }) => name });
+    selection.clear();
+    app.works.each({
+      title: `Deleting ${count(items.length, 'profile')} permanently`, items, size: 4,
+      call: (part) => Promise.all(part.map(({ id }) => app.api.delete(`/profiles/${encodeURIComponent(id)}`, { permanent: true }).then(() => ({ id }), (error) => ({ id, error })))),
     });
   };
-  return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profile" actions=${[
+  const destroy = () => app.open(ConfirmDialog, {
+    title: `Delete ${count(selection.size(total), 'profile')} permanently?`, verb: 'Delete permanently', work: begin,
+    children: html`<p>Their cookies, history and files are removed now. This cannot be undone.</p>`,
+  });
+  return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profiles" actions=${[
     { label: 'Restore', icon: 'restore', run: () => batch(app, { selection, query: rows.query, total: selection.size(total), action: 'restore' }) },
     { label: 'Delete permanently', icon: 'trash', danger: true, run: destroy },
   ]} />`;

@@ -351,7 +351,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
 NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
 (own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
-"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-EIMQSHSY.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-SOJNU43B.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
@@ -545,7 +545,7 @@ desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:param
     ${!all&&size<total&&html`<button type="button" class="button quiet small" onClick=${()=>selection.chooseAll()}>Select all ${number(total,atLeast)}</button>`}
     <span class="bulk-actions">${actions.map(({label,icon,run,danger})=>html`<button type="button" key=${label} class=${`button small ${danger?"danger-quiet":""}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
     ${more2?.length>0&&html`<${Menu} label="More actions for the selection" items=${more2} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
-    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}s`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
+    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
   </div>`:null}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,count,bytes,
 sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,Country,countryName,
 Menu,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Browsers,NO_BROWSER,useNoStart,NoBrowser,Dialog,ConfirmDialog,ProblemDialog,Router,href,checkMany,
