@@ -16,7 +16,7 @@ export class Rows {
   #blocks = new Map(); // number → rows
   #stale = new Set(); // numbers of blocks that are read again when they are in view
   #reading = new Map(); // number → the request's controller
-  #wanted = { from: 0, to: BLOCK };
+  #wanted = { from: 0, to: BLOCK - 1 };
   #turn = 0; // of the query: answers to an earlier one are dropped
   #fresh = false; // whether the blocks answer the present query
   #refresh;
@@ -38,7 +38,7 @@ export class Rows {
     this.#query = query;
     this.#turn++;
     this.#fresh = false;
-    this.#wanted = { from: 0, to: BLOCK };
+    this.#wanted = { from: 0, to: BLOCK - 1 };
     this.#abort();
     return this.#read(0);
   }

@@ -351,7 +351,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
 NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
 (own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
-"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-SOJNU43B.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-6ZKHD32B.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
@@ -506,9 +506,9 @@ this.#everything=!1,this.#ids.clear();let work=all?[this.#all()]:ids.map(id=>thi
 reason));if(this.#stopped)return;this.#working=!1;let soon=all?300:60;failed.includes(!0)?(soon=this.#again,this.#again=Math.min(2*this.#again,6e4),all?this.#everything=
 !0:ids.filter((_3,i3)=>failed[i3]).forEach(id=>this.#ids.add(id))):this.#again=1e3,(this.#ids.size||this.#everything)&&this.#plan(soon)}};function isTemporary(problem){
 return!!problem&&(!problem.status||problem.status===429||problem.status>=500)}var BLOCK=50,KEPT2=40,AT_ONCE=2,Rows=class{view=new Store({total:null,atLeast:!1,problem:null,version:0});#api;#path;#query=null;#blocks=new Map;#stale=new Set;#reading=new Map;#wanted={
-from:0,to:BLOCK};#turn=0;#fresh=!1;#refresh;constructor(api,path,{filtered=()=>!0}={}){this.#api=api,this.#path=path,this.filtered=filtered,this.#refresh=new Refresher(
-id=>this.#readOne(id),()=>this.reload())}get query(){return this.#query}show(query){return this.#query=query,this.#turn++,this.#fresh=!1,this.#wanted={from:0,to:BLOCK},
-this.#abort(),this.#read(0)}async reload(){if(!this.#query)return;for(let n3 of this.#blocks.keys())this.#stale.add(n3);this.#abort();let[first,last]=this.#blocksInView();
+from:0,to:BLOCK-1};#turn=0;#fresh=!1;#refresh;constructor(api,path,{filtered=()=>!0}={}){this.#api=api,this.#path=path,this.filtered=filtered,this.#refresh=new Refresher(
+id=>this.#readOne(id),()=>this.reload())}get query(){return this.#query}show(query){return this.#query=query,this.#turn++,this.#fresh=!1,this.#wanted={from:0,to:BLOCK-
+1},this.#abort(),this.#read(0)}async reload(){if(!this.#query)return;for(let n3 of this.#blocks.keys())this.#stale.add(n3);this.#abort();let[first,last]=this.#blocksInView();
 if(await this.#read(first),last!==first&&this.#fill(),this.view.value.problem)throw this.view.value.problem}at(index){return this.#blocks.get(Math.floor(index/BLOCK))?.[index%
 BLOCK]}find(id){let index=this.indexOf(id);return index<0?void 0:this.at(index)}indexOf(id){for(let[n3,rows]of this.#blocks){let i3=rows.findIndex(row=>row.id===
 id);if(i3>=0)return n3*BLOCK+i3}return-1}loaded(){return[...this.#blocks.values()].flat()}want(from,to){this.#wanted={from,to},this.#fresh&&this.#fill()}async range(from,to){
