@@ -98,7 +98,7 @@ func gridCells(t *testing.T, d *driven) {
 	for _, place := range []string{"profiles", "proxies", "running", "trash", "profiles?search=a&tag=" + longName +
 		"&status=running&os=win"} {
 		p, _ := bench(t, d, place, 1280, wideRows)
-		p.until("document.querySelector('.grid-body .row:not(.is-coming)')")
+		p.until("document.querySelector('.grid-body .row:not(.is-coming, .is-brief)')")
 		for _, width := range []int{390, 640, 768, 960, 1024, 1241, 1280, 1366, 1440, 1600, 1920, 2560} {
 			p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 800, "deviceScaleFactor": 1,
 				"mobile": false})

@@ -6,12 +6,11 @@ import { ProblemBox } from '../components.js';
 import { Icon } from '../icons.js';
 import { useStore } from '../store.js';
 import { fitting } from './columns.js';
+import { useScroll } from './scroll.js';
 
 const CARDS_BELOW = 720; // pixels of the grid's own width
 const ROW = { compact: 44, comfortable: 52 }; // pixels
 const CARD = 92;
-const OVER = 6; // rows drawn beyond the view, at both ends
-const TALLEST = 15_000_000; // pixels: browsers lay out no element much higher
 
 // Grid shows rows (rows.js) with columns (columns.js). `actions` draws a row's buttons in `actionsWidth` pixels. `open`
 // opens a row, `opened` is the id of the open one, `tone` returns a row's class. `keys` maps a key to an action on a row.
@@ -30,18 +29,25 @@ export function Grid({ label, rows, columns, selection, sort, order, onSort, act
   const place = useScroll(box, total, rowHeight, height);
   const { shown, tracks } = useMemo(() => fitting(columns.all, chosenColumns, cards ? Infinity : width, actionsWidth, ticks), [columns, chosenColumns, width, cards, actionsWidth, ticks]);
   const cursor = useCursor({ app, box, rows, total, selection, open, keys, place, rowHeight, ticks });
-  useEffect(() => rows.want(Math.max(0, place.first - OVER), place.last + OVER), [rows, place.first, place.last, view.version]);
-  const toggle = (row, index, extend) => (extend ? selection.extend(row, index, (from, to) => rows.range(from, to)) : selection.toggle(row, index));
+  useEffect(() => rows.want(place.from, place.to), [rows, place.from, place.to, view.version]);
+  const whole = useRef(new Set()); // the rows that are drawn with all their cells
+  const toggle = useMemo(() => (row, index, extend) => (extend ? selection.extend(row, index, (from, to) => rows.range(from, to)) : selection.toggle(row, index)), [selection, rows]);
   const drawn = [];
-  for (let index = Math.max(0, place.first - OVER); index < Math.min(total, place.last + OVER); index++) {
+  const nowWhole = new Set();
+  for (let index = place.from; index < Math.min(total, place.to); index++) {
     const row = rows.at(index);
     const top = index * rowHeight + place.shift;
-    drawn.push(row
-      ? html`<${Row} key=${row.id} ...${{ row, index, top, shown, actions, open, toggle, cards, what, ticks }} tone=${tone(row)}
-          chosen=${chosen.all !== chosen.ids.has(row.id)} opened=${opened === row.id} cursor=${cursor.index === index} />`
-      : html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index + 2} style=${{ transform: `translateY(${top}px)` }}>
-          ${ticks && html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell"><span class="bone"></span></span></div>`);
+    if (!row) {
+      drawn.push(html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index + 2} style=${{ transform: `translateY(${top}px)` }}>
+        ${ticks && html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell"><span class="bone"></span></span></div>`);
+      continue;
+    }
+    const brief = place.fast && !whole.current.has(row.id) && cursor.index !== index;
+    if (!brief) nowWhole.add(row.id);
+    drawn.push(html`<${Row} key=${row.id} ...${{ row, index, top, shown, actions, open, toggle, cards, what, ticks, brief }} tone=${tone(row)}
+      chosen=${chosen.all !== chosen.ids.has(row.id)} opened=${opened === row.id} cursor=${cursor.index === index} />`);
   }
+  useLayoutEffect(() => { whole.current = nowWhole; });
   return html`<div class=${`grid ${cards ? 'is-cards' : ''} ${ticks ? '' : 'has-no-ticks'}`} ref=${box} role="table" aria-label=${label} aria-rowcount=${total + 1} aria-busy=${view.total === null}
       style=${{ '--tracks': tracks, '--row': `${rowHeight}px` }} onKeyDown=${cursor.onKey} onFocusIn=${cursor.onFocus}>
     <${Head} ...${{ shown, rows, total, selection, chosen, sort, order, onSort, cards, ticks }} />
@@ -71,10 +77,11 @@ function Head({ shown, rows, total, selection, chosen, sort, order, onSort, card
   </div></div>`;
 }
 
-// Row draws again only when something of its own has changed.
-function Row({ row, index, top, shown, actions, open, toggle, cards, what, ticks, tone, chosen, opened, cursor }) {
+// Row draws again only when something of its own has changed. A brief row shows its name alone: nobody reads the rest while the list flies by.
+function Row({ row, index, top, shown, actions, open, toggle, cards, what, ticks, tone, chosen, opened, cursor, brief }) {
   const name = what(row);
-  return useMemo(() => html`<div role="row" aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex=${cursor ? 0 : -1}
+  return useMemo(() => brief ? html`<div role="row" aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex="-1" class=${`row ${tone} is-brief`} style=${{ transform: `translateY(${top}px)` }}>
+    ${ticks && html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell title">${name}</span></div>` : html`<div role="row" aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex=${cursor ? 0 : -1}
       class=${`row ${tone} ${chosen ? 'is-chosen' : ''} ${opened ? 'is-open' : ''}`} style=${{ transform: `translateY(${top}px)` }}
       onDblClick=${(event) => !event.target.closest('button, a, input') && open?.(row)}>
     ${ticks && html`<span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
@@ -83,7 +90,7 @@ function Row({ row, index, top, shown, actions, open, toggle, cards, what, ticks
       ? html`<${Card} row=${row} shown=${shown} />`
       : shown.map((column) => html`<span key=${column.id} role="cell" class=${`cell cell-${column.id} ${column.numeric ? 'is-number' : ''}`}>${column.draw(row)}</span>`)}
     <span role="cell" class="cell cell-actions">${actions?.(row)}</span>
-  </div>`, [row, index, top, shown, actions, toggle, cards, tone, chosen, opened, cursor]);
+  </div>`, [row, index, top, shown, actions, toggle, cards, tone, chosen, opened, cursor, brief]);
 }
 
 // Card shows the main column, and below it those that say something about the row.
@@ -109,45 +116,6 @@ function useSize(box) {
   return size;
 }
 
-// useScroll returns the rows in view: {first, last, shift, tall}. Where the list would be too tall to lay out, a pixel of the scroll bar stands for more
-// than one of the list, and shift moves the rows in view to where they are drawn.
-function useScroll(box, total, rowHeight, height) {
-  const [top, setTop] = useState(0);
-  useEffect(() => {
-    let frame = 0;
-    const scrolled = () => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        setTop(box.current?.scrollTop ?? 0);
-      });
-    };
-    box.current.addEventListener('scroll', scrolled, { passive: true });
-    return () => {
-      cancelAnimationFrame(frame);
-      box.current?.removeEventListener('scroll', scrolled);
-    };
-  }, []);
-  const whole = total * rowHeight;
-  const tall = Math.min(whole, TALLEST);
-  const ratio = whole > TALLEST ? (whole - height) / (TALLEST - height) : 1;
-  // Whole rows only: the grid draws again when a row comes into view, and not at each pixel.
-  const start = ratio === 1 ? Math.floor(top / rowHeight) : (top * ratio) / rowHeight;
-  const first = Math.max(0, Math.floor(start));
-  const last = Math.min(total, first + Math.ceil(height / rowHeight) + 1);
-  return useMemo(() => ({ first, last, tall, shift: ratio === 1 ? 0 : top - top * ratio, scrollTo: (index) => scrollTo(box.current, index, rowHeight, ratio) }),
-    [first, last, tall, ratio === 1 ? 0 : top, rowHeight, ratio]);
-}
-
-// scrollTo brings a row into view, below the head.
-function scrollTo(box, index, rowHeight, ratio) {
-  const head = box.querySelector('.grid-head').offsetHeight;
-  const at = index * rowHeight;
-  const top = box.scrollTop * ratio;
-  const end = top + box.clientHeight - head;
-  if (at < top) box.scrollTop = at / ratio;
-  else if (at + rowHeight > end) box.scrollTop = (at + rowHeight - box.clientHeight + head) / ratio;
-}
-
 // useCursor is the row that the keyboard is at. One row at a time can be reached by Tab.
 function useCursor({ app, box, rows, total, selection, open, keys, place, ticks }) {
   const [index, setIndex] = useState(0);
@@ -170,8 +138,7 @@ function useCursor({ app, box, rows, total, selection, open, keys, place, ticks 
   };
   const act = (event) => {
     const row = rows.at(index);
-    const page = Math.max(1, place.last - place.first - 2);
-    const to = { ArrowDown: index + 1, j: index + 1, ArrowUp: index - 1, k: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: total - 1 }[event.key];
+    const to = { ArrowDown: index + 1, j: index + 1, ArrowUp: index - 1, k: index - 1, PageDown: index + place.page, PageUp: index - place.page, Home: 0, End: total - 1 }[event.key];
     const focused = document.activeElement?.classList.contains('row');
     if (to !== undefined) move(focused ? to : index);
     else if (ticks && row && [' ', 'x', 'X'].includes(event.key)) (event.shiftKey ? selection.extend(row, index, (from, last) => rows.range(from, last)) : selection.toggle(row, index));

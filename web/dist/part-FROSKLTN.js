@@ -351,7 +351,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
 NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
 (own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
-"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-6ZKHD32B.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-ZH3XJLMO.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
@@ -403,17 +403,28 @@ this.chosen.set(ids),remember(this.#key,ids.join()===this.preset().join()?null:i
 let before=ticks?CHECKBOX:0,shown=ids.map(id=>columns.find(column=>column.id===id)).filter(Boolean),needed=()=>shown.reduce((sum,{min,width:fixed})=>sum+(min??fixed),
 before+PADDING+actions);for(;needed()>width&&shown.some(({always})=>!always);){let weakest=shown.filter(({always})=>!always).reduce((a3,b)=>(b.rank??0)>=(a3.rank??
 0)?b:a3);shown=shown.filter(column=>column!==weakest)}let tracks=shown.map(({width:fixed,min,grow})=>grow?`minmax(${min??fixed}px, ${grow}fr)`:`${fixed}px`);return{
-shown,tracks:[...ticks?[`${CHECKBOX}px`]:[],...tracks,`${actions}px`].join(" ")}}var CARDS_BELOW=720,ROW={compact:44,comfortable:52},CARD=92,OVER=6,TALLEST=15e6;function Grid({label,rows,columns,selection,sort,order,onSort,actions,actionsWidth=120,
-open,opened,tone=()=>"",keys={},what,ticks=!0}){let app=useApp(),box=T2(null),{width,height}=useSize(box),view=useStore(rows.view),chosenColumns=useStore(columns.
-chosen),chosen=useStore(selection.state),density=useStore(app.density),cards=width>0&&width<CARDS_BELOW,rowHeight=cards?CARD:ROW[density],total=view.total??0,place=useScroll(
-box,total,rowHeight,height),{shown,tracks}=w2(()=>fitting(columns.all,chosenColumns,cards?1/0:width,actionsWidth,ticks),[columns,chosenColumns,width,cards,actionsWidth,
-ticks]),cursor=useCursor({app,box,rows,total,selection,open,keys,place,rowHeight,ticks});A2(()=>rows.want(Math.max(0,place.first-OVER),place.last+OVER),[rows,place.
-first,place.last,view.version]);let toggle=(row,index,extend)=>extend?selection.extend(row,index,(from,to)=>rows.range(from,to)):selection.toggle(row,index),drawn=[];
-for(let index=Math.max(0,place.first-OVER);index<Math.min(total,place.last+OVER);index++){let row=rows.at(index),top=index*rowHeight+place.shift;drawn.push(row?
-html`<${Row} key=${row.id} ...${{row,index,top,shown,actions,open,toggle,cards,what,ticks}} tone=${tone(row)}
-          chosen=${chosen.all!==chosen.ids.has(row.id)} opened=${opened===row.id} cursor=${cursor.index===index} />`:html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index+
-2} style=${{transform:`translateY(${top}px)`}}>
-          ${ticks&&html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell"><span class="bone"></span></span></div>`)}return html`<div class=${`\
+shown,tracks:[...ticks?[`${CHECKBOX}px`]:[],...tracks,`${actions}px`].join(" ")}}var TALLEST=15e6,OVER=4,STEP=4,FAST=5,SETTLED=120;function useScroll(box,total,rowHeight,height){let whole=total*rowHeight,tall=Math.min(whole,TALLEST),ratio=whole>
+TALLEST?(whole-height)/(TALLEST-height):1,[{top,fast},setPlace]=d2({top:0,fast:!1}),stepOf=T2(null);stepOf.current=at=>ratio===1?Math.floor(at/rowHeight/STEP)*STEP*
+rowHeight:at;let far=FAST*rowHeight;A2(()=>{let[frame,timer,before,farFrames]=[0,0,box.current.scrollTop,0],put=now=>setPlace(last=>last.top===now.top&&last.fast===
+now.fast?last:now),read=()=>{frame=0;let at=box.current.scrollTop;farFrames=Math.abs(at-before)>far?farFrames+1:0,before=at,clearTimeout(timer),timer=setTimeout(
+()=>{farFrames=0,setPlace(last=>last.fast?{...last,fast:!1}:last)},SETTLED),put({top:stepOf.current(at),fast:farFrames>1})},scrolled=()=>{frame||=requestAnimationFrame(
+read)};return box.current.addEventListener("scroll",scrolled,{passive:!0}),()=>{cancelAnimationFrame(frame),clearTimeout(timer),box.current?.removeEventListener(
+"scroll",scrolled)}},[far]);let screen=Math.ceil(height/rowHeight),first=Math.max(0,Math.floor(top*ratio/rowHeight));return w2(()=>({from:Math.max(0,first-OVER),
+to:Math.min(total,first+screen+STEP+OVER),page:Math.max(1,screen-1),fast,tall,shift:ratio===1?0:top-top*ratio,scrollTo:index=>scrollTo(box.current,index,rowHeight,
+ratio)}),[first,screen,total,fast,tall,ratio===1?0:top,rowHeight,ratio])}function scrollTo(box,index,rowHeight,ratio){let head=box.querySelector(".grid-head").offsetHeight,
+at=index*rowHeight,top=box.scrollTop*ratio,end=top+box.clientHeight-head;at<top?box.scrollTop=at/ratio:at+rowHeight>end&&(box.scrollTop=(at+rowHeight-box.clientHeight+
+head)/ratio)}var CARDS_BELOW=720,ROW={compact:44,comfortable:52},CARD=92;function Grid({label,rows,columns,selection,sort,order,onSort,actions,actionsWidth=120,open,opened,tone=()=>"",
+keys={},what,ticks=!0}){let app=useApp(),box=T2(null),{width,height}=useSize(box),view=useStore(rows.view),chosenColumns=useStore(columns.chosen),chosen=useStore(
+selection.state),density=useStore(app.density),cards=width>0&&width<CARDS_BELOW,rowHeight=cards?CARD:ROW[density],total=view.total??0,place=useScroll(box,total,
+rowHeight,height),{shown,tracks}=w2(()=>fitting(columns.all,chosenColumns,cards?1/0:width,actionsWidth,ticks),[columns,chosenColumns,width,cards,actionsWidth,ticks]),
+cursor=useCursor({app,box,rows,total,selection,open,keys,place,rowHeight,ticks});A2(()=>rows.want(place.from,place.to),[rows,place.from,place.to,view.version]);
+let whole=T2(new Set),toggle=w2(()=>(row,index,extend)=>extend?selection.extend(row,index,(from,to)=>rows.range(from,to)):selection.toggle(row,index),[selection,
+rows]),drawn=[],nowWhole=new Set;for(let index=place.from;index<Math.min(total,place.to);index++){let row=rows.at(index),top=index*rowHeight+place.shift;if(!row){
+drawn.push(html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index+2} style=${{transform:`translateY(${top}px)`}}>
+        ${ticks&&html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell"><span class="bone"></span></span></div>`);continue}let brief=place.
+fast&&!whole.current.has(row.id)&&cursor.index!==index;brief||nowWhole.add(row.id),drawn.push(html`<${Row} key=${row.id} ...${{row,index,top,shown,actions,open,
+toggle,cards,what,ticks,brief}} tone=${tone(row)}
+      chosen=${chosen.all!==chosen.ids.has(row.id)} opened=${opened===row.id} cursor=${cursor.index===index} />`)}return F2(()=>{whole.current=nowWhole}),html`<div class=${`\
 grid ${cards?"is-cards":""} ${ticks?"":"has-no-ticks"}`} ref=${box} role="table" aria-label=${label} aria-rowcount=${total+1} aria-busy=${view.total===null}
       style=${{"--tracks":tracks,"--row":`${rowHeight}px`}} onKeyDown=${cursor.onKey} onFocusIn=${cursor.onFocus}>
     <${Head} ...${{shown,rows,total,selection,chosen,sort,order,onSort,cards,ticks}} />
@@ -429,7 +440,10 @@ is-number":"cell"} aria-sort=${active?order==="asc"?"ascending":"descending":col
               <span>${column.label}</span><${Icon} name=${active?order==="asc"?"up":"down":"unsorted"} /></button>`:column.label}</span>`})}
     ${cards&&html`<span role="columnheader" class="cell">${ticks?"Select all":""}</span>`}
     <span role="columnheader" class="cell"><span class="visually-hidden">Actions</span></span>
-  </div></div>`}function Row({row,index,top,shown,actions,open,toggle,cards,what,ticks,tone,chosen,opened,cursor}){let name=what(row);return w2(()=>html`<div role="row" aria-rowindex=${index+
+  </div></div>`}function Row({row,index,top,shown,actions,open,toggle,cards,what,ticks,tone,chosen,opened,cursor,brief}){let name=what(row);return w2(()=>brief?
+html`<div role="row" aria-rowindex=${index+2} data-id=${row.id} data-index=${index} tabindex="-1" class=${`row ${tone} is-brief`} style=${{transform:`translateY\
+(${top}px)`}}>
+    ${ticks&&html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell title">${name}</span></div>`:html`<div role="row" aria-rowindex=${index+
 2} data-id=${row.id} data-index=${index} tabindex=${cursor?0:-1}
       class=${`row ${tone} ${chosen?"is-chosen":""} ${opened?"is-open":""}`} style=${{transform:`translateY(${top}px)`}}
       onDblClick=${event=>!event.target.closest("button, a, input")&&open?.(row)}>
@@ -438,28 +452,21 @@ is-number":"cell"} aria-sort=${active?order==="asc"?"ascending":"descending":col
     ${cards?html`<${Card} row=${row} shown=${shown} />`:shown.map(column=>html`<span key=${column.id} role="cell" class=${`cell cell-${column.id} ${column.numeric?
 "is-number":""}`}>${column.draw(row)}</span>`)}
     <span role="cell" class="cell cell-actions">${actions?.(row)}</span>
-  </div>`,[row,index,top,shown,actions,toggle,cards,tone,chosen,opened,cursor])}function Card({row,shown}){let[main,...rest]=[...shown].sort((a3,b)=>!!b.always-
+  </div>`,[row,index,top,shown,actions,toggle,cards,tone,chosen,opened,cursor,brief])}function Card({row,shown}){let[main,...rest]=[...shown].sort((a3,b)=>!!b.always-
 !!a3.always);return html`<span role="cell" class="cell card-main">${main.draw(row)}</span>
     <span role="cell" class="cell card-rest">${rest.filter(({card})=>card).map(column=>html`<span key=${column.id} class=${`cell-${column.id}`}>${column.draw(row)}</span>`)}</span>`}
 function useSize(box){let[size,setSize]=d2({width:0,height:0});return F2(()=>{let read=()=>{let{clientWidth:width,clientHeight:height}=box.current;setSize(before=>before.
 width===width&&before.height===height?before:{width,height})},observer=new ResizeObserver(read);return observer.observe(box.current),read(),()=>observer.disconnect()},
-[]),size}function useScroll(box,total,rowHeight,height){let[top,setTop]=d2(0);A2(()=>{let frame=0,scrolled=()=>{frame||=requestAnimationFrame(()=>{frame=0,setTop(
-box.current?.scrollTop??0)})};return box.current.addEventListener("scroll",scrolled,{passive:!0}),()=>{cancelAnimationFrame(frame),box.current?.removeEventListener(
-"scroll",scrolled)}},[]);let whole=total*rowHeight,tall=Math.min(whole,TALLEST),ratio=whole>TALLEST?(whole-height)/(TALLEST-height):1,start2=ratio===1?Math.floor(
-top/rowHeight):top*ratio/rowHeight,first=Math.max(0,Math.floor(start2)),last=Math.min(total,first+Math.ceil(height/rowHeight)+1);return w2(()=>({first,last,tall,
-shift:ratio===1?0:top-top*ratio,scrollTo:index=>scrollTo(box.current,index,rowHeight,ratio)}),[first,last,tall,ratio===1?0:top,rowHeight,ratio])}function scrollTo(box,index,rowHeight,ratio){
-let head=box.querySelector(".grid-head").offsetHeight,at=index*rowHeight,top=box.scrollTop*ratio,end=top+box.clientHeight-head;at<top?box.scrollTop=at/ratio:at+
-rowHeight>end&&(box.scrollTop=(at+rowHeight-box.clientHeight+head)/ratio)}function useCursor({app,box,rows,total,selection,open,keys,place,ticks}){let[index,setIndex]=d2(
-0),wanted=T2(-1);F2(()=>{if(wanted.current<0)return;let row=box.current.querySelector(`.row[data-index="${wanted.current}"]`);row&&(wanted.current=-1,row.focus(
-{preventScroll:!0}))});let move=to=>{let next=Math.max(0,Math.min(total-1,to));if(total===0)return;setIndex(next),place.scrollTo(next);let drawn=box.current.querySelector(
-`.row[data-index="${next}"]`);drawn?drawn.focus({preventScroll:!0}):wanted.current=next},act=event=>{let row=rows.at(index),page=Math.max(1,place.last-place.first-
-2),to={ArrowDown:index+1,j:index+1,ArrowUp:index-1,k:index-1,PageDown:index+page,PageUp:index-page,Home:0,End:total-1}[event.key],focused=document.activeElement?.
-classList.contains("row");if(to!==void 0)move(focused?to:index);else if(ticks&&row&&[" ","x","X"].includes(event.key))event.shiftKey?selection.extend(row,index,
-(from,last)=>rows.range(from,last)):selection.toggle(row,index);else if(row&&event.key==="Enter"&&open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.
-key](row);else return!1;return event.preventDefault(),!0},latest=T2(act);return latest.current=act,A2(()=>{let key=event=>latest.current(event);return app.gridKey=
-key,()=>{app.gridKey===key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-1)),onFocus:event=>{let at=event.target.closest(".row[data-index]")?.
-dataset.index;at!==void 0&&setIndex(Number(at))},onKey:event=>{event.target.classList.contains("row")&&!event.ctrlKey&&!event.metaKey&&!event.altKey&&act(event)&&
-event.stopPropagation()}}}function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
+[]),size}function useCursor({app,box,rows,total,selection,open,keys,place,ticks}){let[index,setIndex]=d2(0),wanted=T2(-1);F2(()=>{if(wanted.current<0)return;let row=box.
+current.querySelector(`.row[data-index="${wanted.current}"]`);row&&(wanted.current=-1,row.focus({preventScroll:!0}))});let move=to=>{let next=Math.max(0,Math.min(
+total-1,to));if(total===0)return;setIndex(next),place.scrollTo(next);let drawn=box.current.querySelector(`.row[data-index="${next}"]`);drawn?drawn.focus({preventScroll:!0}):
+wanted.current=next},act=event=>{let row=rows.at(index),to={ArrowDown:index+1,j:index+1,ArrowUp:index-1,k:index-1,PageDown:index+place.page,PageUp:index-place.page,
+Home:0,End:total-1}[event.key],focused=document.activeElement?.classList.contains("row");if(to!==void 0)move(focused?to:index);else if(ticks&&row&&[" ","x","X"].
+includes(event.key))event.shiftKey?selection.extend(row,index,(from,last)=>rows.range(from,last)):selection.toggle(row,index);else if(row&&event.key==="Enter"&&
+open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.key](row);else return!1;return event.preventDefault(),!0},latest=T2(act);return latest.current=
+act,A2(()=>{let key=event=>latest.current(event);return app.gridKey=key,()=>{app.gridKey===key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-
+1)),onFocus:event=>{let at=event.target.closest(".row[data-index]")?.dataset.index;at!==void 0&&setIndex(Number(at))},onKey:event=>{event.target.classList.contains(
+"row")&&!event.ctrlKey&&!event.metaKey&&!event.altKey&&act(event)&&event.stopPropagation()}}}function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
 reload().catch(()=>{})}>Try again</button><//>`}function Chips({filters,params}){let{router}=useApp(),set=(name,value)=>router.refine({[name]:value}),active=filters.flatMap(filter=>params.getAll(filter.name).
 filter(Boolean).map(value=>({filter,value}))),drop=({filter,value})=>set(filter.name,params.getAll(filter.name).filter(other=>other!==value)),add=(filter,value)=>set(
 filter.name,filter.many?[...new Set([...params.getAll(filter.name),value])]:value);return html`<div class="chips" role="group" aria-label="Filters">
