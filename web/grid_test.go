@@ -271,6 +271,7 @@ func bulkJob(t *testing.T, d *driven) {
 	p.do("Input.insertText", map[string]any{"text": "vip,"})
 	p.until("document.querySelector('dialog .tag')?.textContent.includes('vip')")
 	p.click("Apply")
+	p.until("!document.querySelector('dialog[open]')") // nothing asks whether what was applied should be discarded
 	p.until("document.querySelector('.work-words')?.textContent === '0 of 1,005'")
 	event := func(kind string, done int) {
 		h.events <- fmt.Sprintf("id: %d\nevent: %s\ndata: {\"type\":%q,\"data\":{\"id\":\"j1\",\"done\":%d,\"failed\":0}}\n\n", done+1,

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-FROSKLTN.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-VKCKTUXB.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -75,8 +75,8 @@ filter(error=>name&&Problem.field(error)===name);return{values,problem,busy,root
 setAll:all=>setValues(all),setProblem,faults,shown:()=>[...names2.current].flatMap(faults),async send(work){if(!busy){setBusy(!0),setProblem(null);try{await work(
 values)}catch(error){setProblem(error)}setBusy(!1)}}}}function Form({form,work,children,foot,explain,plain,saved}){let app=useApp(),first=T(JSON.stringify(form.
 values)),changed=!form.busy&&JSON.stringify(form.values)!==(saved??first.current);A(()=>form.root.current.querySelector("[autofocus]")?.focus(),[]),F(()=>app.holdForm(
-form.root,changed),[changed]),F(()=>()=>app.holdForm(form.root,!1),[]);let submit=event=>{event.preventDefault(),form.send(work)};return html`<form class="form" ref=${form.
-root} onSubmit=${submit} novalidate autocomplete="off">
+form.root,changed),[changed,form.problem]),F(()=>()=>app.holdForm(form.root,!1),[]);let submit=event=>{event.preventDefault(),app.holdForm(form.root,!1),form.send(
+work)};return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
     <div class=${plain?"form-content":"dialog-content"}>
       ${children}
       <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem&&explain?.(form.problem)}<//>
