@@ -84,7 +84,11 @@ func (s *API) find(ctx context.Context, by *caller, in *batchFilter) ([]store.Pr
 			"one job takes at most %d. "+
 			"Narrow the filter, for example by a tag, a proxy or workspaceId.", count, most)})
 	}
-	found = slices.DeleteFunc(found, func(p store.ProfileID) bool { return slices.Contains(in.Except.Value, p.ID) })
+	except := make(map[string]bool, len(in.Except.Value))
+	for _, id := range in.Except.Value {
+		except[id] = true
+	}
+	found = slices.DeleteFunc(found, func(p store.ProfileID) bool { return except[p.ID] })
 	if failed == nil {
 		return found, nil
 	}

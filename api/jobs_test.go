@@ -90,20 +90,24 @@ func TestJob(t *testing.T) {
 	b.do(t, "PUT", "/profiles/"+ids[4], map[string]any{"tags": []string{}}).want(t, 200)
 	again := b.job(t, map[string]any{"action": "tag", "tags": []string{"new"}, "filter": map[string]any{"failedIn": id}})
 	b.ended(t, again.text("id")).counts(t, "done", 1, 1, 0)
+	rest := map[string]any{"tag": []string{"new"}, "except": []string{ids[0], ids[3]}} // the last is of a workspace that it does not see
+	b.ended(t, b.job(t, map[string]any{"action": "untag", "tags": []string{"new"}, "filter": rest}).text("id")).counts(t, "done", 3, 3, 0)
+	b.do(t, "GET", "/profiles?tag=new", nil).want(t, 200).equal(t, "data.0.id", ids[0])
 	b.do(t, "DELETE", "/jobs/"+id, nil).want(t, 204)
 	b.do(t, "GET", "/jobs/"+id, nil).want(t, 200).counts(t, "done", 4, 4, 1) // it had ended
 	list := b.do(t, "GET", "/jobs?limit=1", nil).want(t, 200)
+	list.equal(t, "total", 3)
+	list = b.do(t, "GET", "/jobs?limit=1&after="+list.text("next"), nil).want(t, 200)
 	list.equal(t, "data.0.id", again.text("id"))
-	list.equal(t, "total", 2)
 	next := b.do(t, "GET", "/jobs?limit=1&after="+list.text("next"), nil).want(t, 200)
 	next.equal(t, "data.0.id", id)
 	next.equal(t, "hasMore", false)
-	waitFor(t, "its events", func() bool { return strings.Count(mine.all(), "event: job.ended") == 2 })
-	if all := mine.all(); strings.Count(all, "event: job.created") != 2 || strings.Contains(all, "event: profile.updated") &&
+	waitFor(t, "its events", func() bool { return strings.Count(mine.all(), "event: job.ended") == 3 })
+	if all := mine.all(); strings.Count(all, "event: job.created") != 3 || strings.Contains(all, "event: profile.updated") &&
 		strings.Count(all, "event: profile.updated") != 1 || !strings.Contains(all, `"data":{"action":"tag","count":1}`) {
 		t.Errorf("events: %s", all)
 	}
-	waitFor(t, "the change for others", func() bool { return strings.Count(theirs.all(), "event: profile.batch_changed") == 2 })
+	waitFor(t, "the change for others", func() bool { return strings.Count(theirs.all(), "event: profile.batch_changed") == 3 })
 	if strings.Contains(theirs.all(), "event: job.") {
 		t.Errorf("another key hears of the job: %s", theirs.all())
 	}
