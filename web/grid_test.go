@@ -26,6 +26,7 @@ func TestWorkbench(t *testing.T) {
 	t.Run("all that match", func(t *testing.T) { bulkJob(t, d) })
 	t.Run("the whole trash", func(t *testing.T) { wholeTrash(t, d) })
 	t.Run("the server goes", func(t *testing.T) { serverGone(t, d) })
+	t.Run("no browser", func(t *testing.T) { noBrowser(t, d) })
 	t.Run("a changed form", func(t *testing.T) { changedForm(t, d) })
 	t.Run("pictures", func(t *testing.T) { listPictures(t, d) })
 }
@@ -338,6 +339,44 @@ func serverGone(t *testing.T, d *driven) {
 		"uploadThroughput": -1})
 	p.until("!document.querySelector('.gone p') && document.querySelector('dialog input[name=name]').value === 'Typed'")
 	p.until("[...document.querySelectorAll('.grid [aria-label^=Start]')].some((it) => !it.disabled)")
+}
+
+// noBrowser: where no browser is installed, each Start of the list and of the drawer is off and says why. An event of a browser ends that.
+func noBrowser(t *testing.T, d *driven) {
+	var mu sync.Mutex
+	there := []any{}
+	list := rowsOf(3, true)
+	p, h := bench(t, d, "profiles/p1", 1280, func(method, path string) (int, any) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case strings.HasPrefix(path, "/api/v1/summary"):
+			counts := noCounts().(map[string]any)
+			counts["browsers"] = len(there)
+			return 200, counts
+		case path == "/api/v1/browsers":
+			return 200, map[string]any{"data": there, "total": len(there)}
+		case path == "/api/v1/profiles/p1":
+			return 200, versioned{`"1"`, shop(1)}
+		}
+		return list(method, path)
+	})
+	const starts = "[...document.querySelectorAll('%s button')].filter((it) => it.textContent === 'Start')"
+	const off = "(%[1]s).length > 0 && (%[1]s).every((it) => it.disabled && it.title.startsWith('No browser is installed'))"
+	for _, place := range []string{".grid", ".drawer-head"} {
+		p.until(fmt.Sprintf(off, fmt.Sprintf(starts, place)))
+	}
+	for _, tab := range []string{"connect", "share"} {
+		p.eval(fmt.Sprintf("location.hash = '#/profiles/p1/%s'", tab), nil)
+		p.until(fmt.Sprintf(off, fmt.Sprintf(starts, ".drawer-body")))
+		p.until("document.querySelector('.drawer-body .quiet-box .hint')?.textContent.startsWith('No browser is installed')")
+	}
+	mu.Lock()
+	there = append(there, map[string]any{"path": "/usr/bin/chromium"})
+	mu.Unlock()
+	h.events <- "id: 1\nevent: browsers.changed\ndata: {\"id\":\"1\",\"type\":\"browsers.changed\"}\n\n"
+	p.until(fmt.Sprintf("(%s).every((it) => !it.disabled && !it.title)", fmt.Sprintf(starts, ".drawer")))
+	p.wantQuiet()
 }
 
 // changedForm: Escape, Cancel, the X, a link and the browser's Back do not throw a changed form away without a question.

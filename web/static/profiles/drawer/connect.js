@@ -1,12 +1,13 @@
 // How programs connect to a profile's browser: addresses and code, each copied with one click.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from '../../html.js';
-import { restart, start } from '../../actions.js';
+import { restart } from '../../actions.js';
 import { useApp } from '../../app-context.js';
 import { ProblemBox, Waiting } from '../../components.js';
 import { Address, Recipes } from '../../connect.js';
 import { Icon } from '../../icons.js';
 import { useStore } from '../../store.js';
+import { StartButton } from '../startbutton.js';
 
 export function Connect({ profile, path, rows }) {
   const app = useApp();
@@ -23,7 +24,7 @@ export function Connect({ profile, path, rows }) {
   }, [path, running, runId]);
   if (!running) {
     return html`<div class="quiet-box"><p>The addresses and the code are here while the browser runs.</p>
-      <div><button type="button" class="button primary" disabled=${offline || busy || ['starting', 'stopping'].includes(profile.status)} onClick=${() => start(app, profile, rows)}><${Icon} name="play" />Start</button></div></div>
+      <div><${StartButton} ...${{ profile, rows }} told /></div></div>
       <p class="hint">A program can start it too: <code>POST /api/v1${path}/start</code> answers the same addresses. <a href="docs" target="_blank">API</a></p>`;
   }
   return html`<${ProblemBox} problem=${problem} />${!run && !problem && html`<${Waiting} />`}

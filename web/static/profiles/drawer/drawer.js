@@ -1,6 +1,6 @@
 // One profile beside the list.
 import { html } from '../../html.js';
-import { askToDelete, duplicate, restart, start, stop } from '../../actions.js';
+import { askToDelete, duplicate, restart, stop } from '../../actions.js';
 import { useApp } from '../../app-context.js';
 import { Name, Status } from '../../components.js';
 import { Drawer, useObject } from '../../drawer.js';
@@ -11,6 +11,7 @@ import { viewOf } from '../../preview.js';
 import { ProfileDialog } from '../../profileform.js';
 import { useStore } from '../../store.js';
 import { PROFILE_STATUS } from '../../words.js';
+import { StartButton } from '../startbutton.js';
 import { Connect } from './connect.js';
 import { Data } from './data.js';
 import { Identity } from './identity.js';
@@ -47,7 +48,7 @@ function DrawerActions({ profile, rows, object }) {
     ${running
       ? html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
         <button type="button" class="button small" disabled=${offline || busy} onClick=${() => stop(app, profile, rows)}><${Icon} name="stop" />Stop</button>`
-      : html`<button type="button" class="button small primary" disabled=${offline || busy || ['starting', 'stopping'].includes(profile.status)} onClick=${() => start(app, profile, rows)}><${Icon} name="play" />Start</button>`}
+      : html`<${StartButton} ...${{ profile, rows }} small />`}
     <${Menu} label="More for this profile" items=${[
       { label: 'Edit', icon: 'edit', run: edit },
       { label: 'Duplicate', icon: 'copy', run: () => duplicate(app, profile) },

@@ -1,27 +1,23 @@
 // Links to a running browser for other people and programs.
 import { useState } from 'preact/hooks';
 import { html } from '../../html.js';
-import { start } from '../../actions.js';
 import { useApp, useNow } from '../../app-context.js';
 import { Ago, Name, Notice, ProblemBox, Waiting } from '../../components.js';
 import { Address } from '../../connect.js';
 import { ConfirmDialog } from '../../dialog.js';
 import { since } from '../../format.js';
 import { Choice, Form, Text, useForm } from '../../forms.js';
-import { Icon } from '../../icons.js';
 import { useStore } from '../../store.js';
+import { StartButton } from '../startbutton.js';
 import { isOf, useList } from './use.js';
 
 const HOUR_MS = 3_600_000;
 const EXPIRIES = [['1', 'In 1 hour'], ['8', 'In 8 hours'], ['24', 'In 1 day'], ['168', 'In 7 days'], ['', 'When the browser stops']];
 
 export function Share({ profile, path, rows }) {
-  const app = useApp();
-  const busy = useStore(app.busy).has(profile.id);
-  const offline = useStore(app.offline);
   if (profile.status !== 'running') {
     return html`<div class="quiet-box"><p>A link opens the running browser to somebody else, for a time. Start the browser to make one.</p>
-      <div><button type="button" class="button primary" disabled=${offline || busy || ['starting', 'stopping'].includes(profile.status)} onClick=${() => start(app, profile, rows)}><${Icon} name="play" />Start</button></div></div>`;
+      <div><${StartButton} ...${{ profile, rows }} told /></div></div>`;
   }
   return html`<${Links} key=${profile.run?.runId} ...${{ profile, path }} />`;
 }

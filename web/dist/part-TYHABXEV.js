@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-VKCKTUXB.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-TRGXSVQW.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -909,7 +909,11 @@ tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
     <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
       <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
   </aside>`}function Facts2({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).
-map(([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}function Connect({profile,path,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",
+map(([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}function StartButton({profile,rows,told,small}){let app=useApp(),busy=useStore(app.busy).has(profile.id),why=useNoStart(),moving=["starting","stopping"].includes(
+profile.status);return html`<button type="button" class=${small?"button small primary":"button primary"} disabled=${!!why} aria-disabled=${busy||moving} title=${why||
+void 0}
+      onClick=${()=>!busy&&!moving&&start(app,profile,rows)}><${Icon} name="play" />Start</button>
+    ${told&&html`<p class="hint" role="status">${why}</p>`}`}function Connect({profile,path,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",
 [{run,problem},setState]=d({run:null,problem:null}),runId=profile.run?.runId;return A(()=>{let gone=!1;return setState({run:null,problem:null}),running&&addresses(
 app,path).then(found=>!gone&&setState({run:found,problem:null}),fault=>!gone&&setState({run:null,problem:fault})),()=>{gone=!0}},[path,running,runId]),running?html`<${ProblemBox} problem=${problem} />${!run&&
 !problem&&html`<${Waiting} />`}
@@ -921,8 +925,7 @@ app,path).then(found=>!gone&&setState({run:found,problem:null}),fault=>!gone&&se
         <${Address} label="CDP over HTTP" text=${run.cdpUrl} />
         <${Address} label="Live view" text=${run.liveUrl} />
         ${run.debuggerAddress&&html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}</section>`}`:html`<div class="quiet-box"><p>The addresses and the code are here while the browser runs.</p>
-      <div><button type="button" class="button primary" disabled=${offline||busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,profile,
-rows)}><${Icon} name="play" />Start</button></div></div>
+      <div><${StartButton} ...${{profile,rows}} told /></div></div>
       <p class="hint">A program can start it too: <code>POST /api/v1${path}/start</code> answers the same addresses. <a href="docs" target="_blank">API</a></p>`}
 async function addresses(app,path){let{status}=await app.api.get(path);return status==="running"?app.api.post(`${path}/start`):null}function useList2(path,query,names2=()=>!1){let app=useApp(),[state,setState]=d({rows:null,next:null,problem:null}),[busy,setBusy]=d(!1),last=T(0),read=async after=>{
 let mine=++last.current;setBusy(!0);try{let{data,next}=await app.api.get(path,{...query,after});mine===last.current&&setState(before=>({rows:after?[...before.rows,
@@ -1082,10 +1085,9 @@ status===404?null:html`<${ProblemBox} problem=${problem} />`:data?data.logged?da
 is-number ${host.refused?"bad-text":"muted"}`}>${host.refused||"–"}</td><td class="is-number">${bytes(host.bytesUp+host.bytesDown)}</td></tr>`)}</tbody></table>
     ${data.notKept>0&&html`<p class="hint">${`And ${count(data.notKept,"request")} to hosts beyond the first 1,000.`}</p>`}`:html`<p class="hint">It connected to no host.</p>`:
 html`<p class="hint">No log of hosts was kept.</p>`:null}var HOUR_MS=36e5,EXPIRIES=[["1","In 1 hour"],["8","In 8 hours"],["24","In 1 day"],["168","In 7 days"],["","When the browser stops"]];function Share({profile,path,
-rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline);return profile.status!=="running"?html`<div class="quiet-box"><p>A link opens the running browser to somebody else, for a time. Start the browser to make one.</p>
-      <div><button type="button" class="button primary" disabled=${offline||busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,profile,
-rows)}><${Icon} name="play" />Start</button></div></div>`:html`<${Links} key=${profile.run?.runId} ...${{profile,path}} />`}function Links({profile,path}){let list=useList2(
-`${path}/capabilities`,{limit:50},event=>isOf(profile.id,event)&&event.type.startsWith("capability.")),[made,setMade]=d(null);return html`
+rows}){return profile.status!=="running"?html`<div class="quiet-box"><p>A link opens the running browser to somebody else, for a time. Start the browser to make one.</p>
+      <div><${StartButton} ...${{profile,rows}} told /></div></div>`:html`<${Links} key=${profile.run?.runId} ...${{profile,path}} />`}function Links({profile,path}){
+let list=useList2(`${path}/capabilities`,{limit:50},event=>isOf(profile.id,event)&&event.type.startsWith("capability.")),[made,setMade]=d(null);return html`
     <${Notice}><p>A link works for anyone who has it, without a key. Whoever controls this browser acts as whoever is signed in there: send the link to one person, and revoke it when they are done.</p><//>
     ${made?html`<${Made} made=${made} again=${()=>setMade(null)} />`:html`<${MakeForm} path=${path} done=${fresh=>{setMade(fresh),list.reload()}} />`}
     <section><h3>Links of this run</h3><${ProblemBox} problem=${list.problem} />
@@ -1158,8 +1160,8 @@ exitIp}</span>`}`}
 app.busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",edit=()=>app.open(ProfileDialog,{profile,done:changed=>{rows.patch(profile.
 id,changed),object.reload()}});return html`
     ${running?html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
-        <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>stop(app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<button type="button" class="button small primary" disabled=${offline||
-busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,profile,rows)}><${Icon} name="play" />Start</button>`}
+        <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>stop(app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<${StartButton} ...${{
+profile,rows}} small />`}
     <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Duplicate",icon:"copy",run:()=>duplicate(app,profile)},running&&
 {label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
 ", ")],["Notes","notes"]].map(([label,name,words=value=>value])=>({label,names:[name],words:values=>words(values[name])||"None"}));function ProxyForm({proxy,done,
