@@ -2,8 +2,8 @@ import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDi
 Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,
 ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,Tile,ToastArea,
 Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,duplicate,endWords,exchange,faultWords,href,html,
-lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,useApp,useColumns,
-useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-TRGXSVQW.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+isOfThisTab,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,
+useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-6DMIQFRM.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["C","Connect to a running browser\
@@ -16,32 +16,41 @@ this.#prefix<PREFIX_MS&&PLACES[event.key])return this.#prefix=0,event.preventDef
 timeStamp:0;let act={"/":()=>focusSearch(),n:()=>app.createHere(),"?":()=>app.open(KeysDialog,{})}[event.key];return act?(event.preventDefault(),act()):app.gridKey?.(
 event)}};function focusSearch(){let box=document.querySelector('main input[type="search"]');box?.focus(),box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
     ${LIST.map(([title,keys])=>html`<section key=${title}><h3>${title}</h3><dl class="keys">${keys.map(([key,words])=>html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl></section>`)}
-  </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}function Login({enter,reason}){let[key,setKey]=d(""),[onlyThisTab,setOnlyThisTab]=d(!1),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(
-!1),field=T(null);return html`<main class="login">
-    <form class="login-card" onSubmit=${async event=>{event.preventDefault();let given=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given)){setFault(
-given?"This is not a key: it has characters that no key has.":"Paste your key first."),field.current.focus();return}setBusy(!0);try{enter(await exchange({key:given}),
-onlyThisTab)}catch(error){error.status===401?setFault("This key isn’t valid. It may be mistyped, revoked or expired."):setProblem(error),setBusy(!1),field.current?.
-focus()}}} novalidate>
+  </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}function useEntry(enter,reason=""){let[key,type]=d(""),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),field=T(null);return{key,type,
+fault,problem,busy,field,submit:async event=>{event.preventDefault();let given=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given)){setFault(given?
+"This is not a key: it has characters that no key has.":"Paste your key first."),field.current.focus();return}setBusy(!0);try{enter(await exchange({key:given}))}catch(error){
+error.status===401?setFault("This key isn’t valid. It may be mistyped, revoked or expired."):setProblem(error),setBusy(!1),field.current?.focus()}}}}function KeyField({
+entry,hint}){let{key,type,fault,field}=entry;return html`<div class="field">
+    <label for="key">API key</label>
+    <input id="key" ref=${field} type="password" autocomplete="current-password" autofocus spellcheck=${!1} placeholder="wrn_…"
+      aria-invalid=${fault?"true":void 0} aria-describedby=${fault?"key-fault key-hint":"key-hint"}
+      value=${key} onInput=${event=>type(event.currentTarget.value)} />
+    <div role="alert">${fault&&html`<p class="fault" id="key-fault">${fault}</p>`}</div>
+    <p class="hint" id="key-hint">${hint}</p>
+  </div>`}function Login({enter,reason}){let[onlyThisTab,setOnlyThisTab]=d(!1),entry=useEntry(fresh=>enter(fresh,onlyThisTab),reason);return html`<main class="login">
+    <form class="login-card" onSubmit=${entry.submit} novalidate>
       <p class="brand"><${Logo} />Warren</p>
       <h1 tabindex="-1">Welcome</h1>
       <p class="lead">Log in with your API key to see your profiles and proxies.</p>
-      <div class="field">
-        <label for="key">API key</label>
-        <input id="key" ref=${field} type="password" autocomplete="current-password" autofocus spellcheck=${!1} placeholder="wrn_…"
-          aria-invalid=${fault?"true":void 0} aria-describedby=${fault?"key-fault key-hint":"key-hint"}
-          value=${key} onInput=${event=>setKey(event.currentTarget.value)} />
-        <div role="alert">${fault&&html`<p class="fault" id="key-fault">${fault}</p>`}</div>
-        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. On the server’s machine <code>warren open</code> logs you in without it.</p>
-      </div>
+      <${KeyField} entry=${entry} hint=${html`Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. On the server’s machine <code>warren open</code> logs you in without it.`} />
       <label class="tick"><input type="checkbox" checked=${onlyThisTab} onChange=${event=>setOnlyThisTab(event.currentTarget.checked)} />
         Only this tab</label>
-      <${ProblemBox} problem=${problem} />
-      <button class="button primary large" disabled=${busy}>${busy?"Checking…":"Log in"}</button>
+      <${ProblemBox} problem=${entry.problem} />
+      <button class="button primary large" disabled=${entry.busy}>${entry.busy?"Checking…":"Log in"}</button>
       <p class="hint">The page keeps a key of its own in place of yours. It ends when you log out, or 30 days after its last use${onlyThisTab?", and is forgotte\
 n with this tab":""}.</p>
     </form>
     <${Landscape} />
-  </main>`}function Entering(){return html`<main class="login">
+  </main>`}function LogInAgain({reason,enter,leave,close}){let entry=useEntry(enter);return html`<${Dialog} title="You are logged out" lead=${reason} close=${close}><form class="form" onSubmit=${entry.
+submit} novalidate>
+    <div class="dialog-content">
+      <p>What you typed is still here, and not saved. Log in again to save it.</p>
+      <${KeyField} entry=${entry} hint=${html`Or run <code>warren open</code> on the server’s machine, and come back to this tab.`} />
+      <${ProblemBox} problem=${entry.problem} />
+    </div>
+    <footer class="dialog-foot"><button type="button" class="button danger-quiet" onClick=${leave}>Discard and leave</button>
+      <button class="button primary" disabled=${entry.busy}>${entry.busy?"Checking…":"Log in again"}</button></footer>
+  </form><//>`}function Entering(){return html`<main class="login">
     <div class="login-card" role="status">
       <p class="brand"><${Logo} />Warren</p>
       <h1 tabindex="-1">Logging in…</h1>
@@ -63,14 +72,15 @@ type:body.type||type})}function pause(ms,signal){return new Promise(resolve=>{le
 function done(){clearTimeout(timer),removeEventListener("online",done),document.removeEventListener("visibilitychange",visible),signal.removeEventListener("abor\
 t",done),resolve()}addEventListener("online",done),document.addEventListener("visibilitychange",visible),signal.addEventListener("abort",done)})}var WORKSPACE="warren.workspace",RECENT=300,Model=class{workspaces=new Store([]);workspace=new Store(remembered());counts=new Store(null);connection=new Store("\
 connecting");event=new Store(null);recent=new Store([]);#api;#ending=new AbortController;#counts=new Refresher(()=>this.readCounts(),()=>this.readCounts());constructor(api){
-this.#api=api}begin(){this.#counts.markAll(),follow(this.#api,{signal:this.#ending.signal,event:event=>this.#onEvent(event),state:state=>{this.connection.set(state===
-"again"?"live":state),state==="again"&&this.readAll()}})}end(){this.#ending.abort(),this.#counts.stop()}readAll(){this.#counts.markAll(),this.event.set({type:"e\
-verything"})}async readCounts(){let summary=await this.#api.get("/summary",{workspaceId:this.workspace.value});this.#addWorkspaces(summary.workspaces),this.counts.
-set(summary)}sawWorkspaces(objects){this.#addWorkspaces(objects.map(object=>object.workspaceId))}#addWorkspaces(ids){let known=this.workspaces.value,all=new Set(
-[...known,...ids.filter(Boolean)]);all.size!==known.length&&this.workspaces.set([...all].sort())}chooseWorkspace(id){this.workspace.set(id),this.#counts.markAll();
-try{sessionStorage.setItem(WORKSPACE,id)}catch{}}#onEvent(event){return event.type==="events.lost"?this.readAll():(/^(profile|proxy|run|workspace)\./.test(event.
-type)&&this.#counts.markAll(),event.workspaceId&&this.#addWorkspaces([event.workspaceId]),event.id&&this.recent.set([event,...this.recent.value.slice(0,RECENT-1)]),
-this.event.set(event))}};function remembered(){try{return sessionStorage.getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d(value),timer=T(0);return A(()=>setText(now=>now.trim()===value?now:value),[value]),
+this.#api=api}begin(){this.#counts.markAll(),this.#follow()}renew(){this.#ending.abort(),this.#ending=new AbortController,this.#follow(),this.readAll()}#follow(){
+follow(this.#api,{signal:this.#ending.signal,event:event=>this.#onEvent(event),state:state=>{this.connection.set(state==="again"?"live":state),state==="again"&&
+this.readAll()}})}end(){this.#ending.abort(),this.#counts.stop()}readAll(){this.#counts.markAll(),this.event.set({type:"everything"})}async readCounts(){let summary=await this.#api.
+get("/summary",{workspaceId:this.workspace.value});this.#addWorkspaces(summary.workspaces),this.counts.set(summary)}sawWorkspaces(objects){this.#addWorkspaces(objects.
+map(object=>object.workspaceId))}#addWorkspaces(ids){let known=this.workspaces.value,all=new Set([...known,...ids.filter(Boolean)]);all.size!==known.length&&this.
+workspaces.set([...all].sort())}chooseWorkspace(id){this.workspace.set(id),this.#counts.markAll();try{sessionStorage.setItem(WORKSPACE,id)}catch{}}#onEvent(event){
+return event.type==="events.lost"?this.readAll():(/^(profile|proxy|run|workspace)\./.test(event.type)&&this.#counts.markAll(),event.workspaceId&&this.#addWorkspaces(
+[event.workspaceId]),event.id&&this.recent.set([event,...this.recent.value.slice(0,RECENT-1)]),this.event.set(event))}};function remembered(){try{return sessionStorage.
+getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d(value),timer=T(0);return A(()=>setText(now=>now.trim()===value?now:value),[value]),
 A(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
     <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
 timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
@@ -315,7 +325,7 @@ return html`<aside class=${narrow?"side is-narrow":"side"}>
       <nav class="places" aria-label="More">
         <a href=${href("settings")} title=${narrow?"Settings":void 0} aria-current=${route.name==="settings"?"page":void 0}><${Icon} name="settings" /><span>Settings</span></a>
         <a href="docs" title=${narrow?"API":void 0}><${Icon} name="docs" /><span>API</span></a>
-        <button type="button" title=${narrow?"Log out":void 0} onClick=${()=>app.leave()}><${Icon} name="leave" /><span>Log out</span></button>
+        <button type="button" title=${narrow?"Log out":void 0} onClick=${()=>app.logOut()}><${Icon} name="leave" /><span>Log out</span></button>
         <button type="button" aria-expanded=${!narrow} title=${narrow?"Widen the sidebar":void 0} onClick=${fold}><${Icon} name=${narrow?"widen":"collapse"} /><span>Collapse</span></button>
       </nav>
       <${Version} />
@@ -413,33 +423,39 @@ failed,"failed","failed")} lead=${now.title} close=${close}>
   <//>`}function ProxyLabel({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"A deleted proxy":"…"}<//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage,settings:SettingsPage,live:LivePage},FULL=["\
 live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router("profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(
 Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comfortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(
-null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>leave("This key is no longer valid. It may have been revoke\
-d, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.browsers=new Browsers(this.
-api),this.keys=new Keys(this),this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(state==="los\
-t")),this.model.event.watch(event=>this.proxies.onEvent(event)),this.model.counts.watch(summary=>this.browsers.count.set(summary.browsers)),this.keys.begin(),this.
-previews.begin(),this.browsers.begin(this.model.event),this.checked.last.watch(checks=>this.proxies.checked(checks))];this.model.begin();let unload=event=>this.#changed.
+null);signedOut=new Store("");#changed=new Set;#typed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>this.holds(REFUSED)||
+leave(REFUSED)),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.browsers=new Browsers(this.api),this.
+keys=new Keys(this),this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(state==="lost")),this.
+model.event.watch(event=>this.proxies.onEvent(event)),this.model.counts.watch(summary=>this.browsers.count.set(summary.browsers)),this.keys.begin(),this.previews.
+begin(),this.browsers.begin(this.model.event),this.checked.last.watch(checks=>this.proxies.checked(checks))];this.model.begin();let unload=event=>this.#changed.
 size&&event.preventDefault();addEventListener("beforeunload",unload),unwatch.push(()=>removeEventListener("beforeunload",unload));let timer=setInterval(()=>this.
 now.set(Date.now()),TICK_MS);return()=>{unwatch.forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){let shown={component,key:(this.
 dialog.value?.key||0)+Math.random()};shown.props={...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(null))},this.leaving(()=>this.dialog.
-set(shown))}holdForm(root,changed){changed?this.#changed.add(root):this.#changed.delete(root)}leaving(goOn){this.#changed.size?this.asking.set(goOn):goOn()}discard(){
-let goOn=this.asking.value;this.#changed.clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.open(Palette,{})}createProfile(){this.open(
-ProfileDialog,{})}createProxy(){add(this)}createHere(){this.router.current.value.name==="proxies"?this.createProxy():this.createProfile()}start(profile){return start(
-this,profile)}escape(){this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){this.dialog.value?this.toasts.say({text:subject,more:`${problemTitle(
-problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){this.density.set(density),remember(
-"density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){this.#keepViews([...this.views.
-value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){this.views.set(
-views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{
-let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(()=>document.activeElement===document.body&&this.focusPage())}focusPage(id){
-(id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`)||document.querySelector("main h1"))?.focus()}};function Root(){let[given,setGiven]=d(takeFromAddress),
-[key,setKey]=d(readKey),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(
-key).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===key&&dropKey(),setReason(why),setKey(why?readKey():"")};return A(()=>{
-let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)
-return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(
-null))},[given]),A(()=>watchKey(()=>{let now=readKey();now!==key&&(setReason(now?"":"You have logged out in another tab."),setKey(now))}),[key]),given?html`<${Entering} />`:
-key?html`<${Frame} key=${key} secret=${key} leave=${leave} />`:html`<${Login} enter=${enter} reason=${reason} />`}var STILL_VALID="You are logged out here. The \
-server did not answer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave}){let[app]=d(()=>new App(secret,leave));
-A(()=>app.begin(),[]);let route=useStore(app.router.current),dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let Page=PAGES[route.name]||ProfilesPage,
-page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
+set(shown))}holdForm(root,{changed=!1,typed=!1}){changed?this.#changed.add(root):this.#changed.delete(root),typed?this.#typed.add(root):this.#typed.delete(root)}holds(reason){
+return this.#typed.size?(this.signedOut.set(this.signedOut.value||reason),!0):!1}renew(key){this.api.renew(key)&&(this.signedOut.set(""),this.model.renew())}logOut(){
+this.leaving(()=>this.leave())}giveUp(){let reason=this.signedOut.value;this.#changed.clear(),this.signedOut.set(""),this.leave(reason)}leaving(goOn){this.#changed.
+size?this.asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.
+open(Palette,{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}createHere(){this.router.current.value.name==="proxies"?this.createProxy():
+this.createProfile()}start(profile){return start(this,profile)}escape(){this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){this.
+dialog.value?this.toasts.say({text:subject,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,
+action})}setDensity(density){this.density.set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:
+theme),applyTheme()}saveView(view){this.#keepViews([...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.
+filter(other=>other!==view))}#keepViews(views){this.views.set(views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){
+this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(
+()=>document.activeElement===document.body&&this.focusPage())}focusPage(id){(id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`)||document.querySelector(
+"main h1"))?.focus()}};function Root(){let[given,setGiven]=d(takeFromAddress),[{key,turn},setShown]=d(()=>({key:readKey(),turn:0})),setKey=next=>setShown(now2=>({
+key:next,turn:now2.turn+1})),now=T(key);now.current=key;let page=T(null),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(
+""),setKey(fresh)},leave=(why="")=>{why||revoke(now.current).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===now.current&&
+dropKey(),setReason(why),setKey(why?readKey():"")},renew=fresh=>setShown(({turn:same})=>({key:fresh,turn:same}));return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||
+before);return addEventListener("hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).
+then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{
+let other=readKey();if(other!==key){if(other?page.current?.signedOut.value:page.current?.holds(LOGGED_OUT)){other&&renew(other);return}setReason(other?"":LOGGED_OUT),
+setKey(other)}}),[key]),given?html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}
+var REFUSED="This key is no longer valid. It may have been revoked, or have expired.",LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logg\
+ed out here. The server did not answer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave,page:shown,renew}){
+let[app]=d(()=>new App(secret,leave));A(()=>{shown.current=app;let end=app.begin();return()=>{shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(
+app.router.current),dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let Page=PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.
+name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>
     ${FULL.includes(route.name)?page:html`<div class="frame">
       <${ServerGone} />
@@ -448,11 +464,13 @@ page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;ret
     </div>`}
     ${dialog&&html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
     <${Discard} app=${app} />
+    <${SignedOut} app=${app} renew=${renew} />
     <div class="corner"><${WorkArea} /><${ToastArea} toasts=${app.toasts} /></div>
   <//>`}function Discard({app}){return useStore(app.asking)&&html`<${ConfirmDialog} title="Discard your changes?" verb="Discard" cancel="Keep editing" work=${async()=>app.
 discard()} close=${()=>app.asking.set(null)}>
-    <p>Your changes are not saved.</p><//>`}function ServerGone(){let app=useApp(),offline=useStore(app.offline);return html`<div class="gone" role="alert">${offline&&
-html`<p><${Icon} name="warning" /><strong>Warren does not answer.</strong> <span>What you see may be out of date. What you typed is kept. Trying again…</span></p>`}</div>`}
+    <p>Your changes are not saved.</p><//>`}function SignedOut({app,renew}){let reason=useStore(app.signedOut);return reason&&html`<${LogInAgain} reason=${reason} enter=${fresh=>{
+saveKey(fresh,isOfThisTab()),renew(fresh)}} leave=${()=>app.giveUp()} close=${()=>app.signedOut.set("")} />`}function ServerGone(){let app=useApp(),offline=useStore(
+app.offline);return html`<div class="gone" role="alert">${offline&&html`<p><${Icon} name="warning" /><strong>Warren does not answer.</strong> <span>What you see may be out of date. What you typed is kept. Trying again…</span></p>`}</div>`}
 function ErrorBoundary({page:Page,route}){let[error]=O();return error?html`<h1 tabindex="-1">Something went wrong</h1>
     <${ProblemBox} problem=${{title:"The page has an error",message:String(error),errors:[]}}>
       <button type="button" class="button small" onClick=${()=>location.reload()}>Reload the page</button><//>`:html`<${Page} params=${route.params} path=${route.

@@ -39,6 +39,13 @@ export class Api {
     this.#refused = refused;
   }
 
+  // renew goes on with another key. It says whether the key is another one.
+  renew(key) {
+    const other = key !== this.#key;
+    this.#key = key;
+    return other;
+  }
+
   get(path, query, options) {
     return this.call('GET', path, { query, ...options });
   }

@@ -1,6 +1,6 @@
 // The page: login, routing, and the frame around the pages.
 import { render } from 'preact';
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
 import { start } from './actions.js';
@@ -12,7 +12,7 @@ import { ConfirmDialog, ProblemDialog } from './dialog.js';
 import { Icon } from './icons.js';
 import { Keys } from './keys.js';
 import { LivePage, Palette, ProfileDialog, SettingsPage } from './lazy.js';
-import { Entering, Login } from './login.js';
+import { Entering, Login, LogInAgain } from './login.js';
 import { recall, remember } from './memory.js';
 import { Model } from './model.js';
 import { Previews } from './preview.js';
@@ -21,7 +21,7 @@ import { add as addProxy, ProxiesPage } from './proxies/page.js';
 import { ProxyCache } from './proxycache.js';
 import { Router } from './route.js';
 import { RunningPage } from './running/page.js';
-import { dropKey, exchange, readKey, revoke, saveKey, takeFromAddress, watchKey } from './session.js';
+import { dropKey, exchange, isOfThisTab, readKey, revoke, saveKey, takeFromAddress, watchKey } from './session.js';
 import { Sidebar } from './sidebar.js';
 import { Store, useStore } from './store.js';
 import { applyTheme } from './theme.js';
@@ -49,12 +49,14 @@ class App {
   density = new Store(recall('density', 'compact') === 'comfortable' ? 'comfortable' : 'compact');
   views = new Store(recall('views', []));
   asking = new Store(null); // what to do when the person discards the changes of a form, or null
+  signedOut = new Store(''); // why the key is refused, while a form keeps the page
   #changed = new Set(); // the roots of changed forms
+  #typed = new Set(); // these, and those that are being saved
   gridKey = null; // handles a key for the grid that is shown; returns whether it did
 
   constructor(key, leave) {
     this.leave = leave;
-    this.api = new Api(key, () => leave('This key is no longer valid. It may have been revoked, or have expired.'));
+    this.api = new Api(key, () => this.holds(REFUSED) || leave(REFUSED));
     this.model = new Model(this.api);
     this.proxies = new ProxyCache(this.api);
     this.previews = new Previews(this.api);
@@ -92,10 +94,38 @@ class App {
     this.leaving(() => this.dialog.set(shown));
   }
 
-  // holdForm notes whether a form has changes that are not saved.
-  holdForm(root, changed) {
+  // holdForm notes whether a form has changes that are not saved; typed also while they are being saved.
+  holdForm(root, { changed = false, typed = false }) {
     if (changed) this.#changed.add(root);
     else this.#changed.delete(root);
+    if (typed) this.#typed.add(root);
+    else this.#typed.delete(root);
+  }
+
+  // holds keeps a page whose key is refused, if something typed would be lost with it. It says whether it does.
+  holds(reason) {
+    if (!this.#typed.size) return false;
+    this.signedOut.set(this.signedOut.value || reason);
+    return true;
+  }
+
+  // renew goes on with another key.
+  renew(key) {
+    if (!this.api.renew(key)) return;
+    this.signedOut.set('');
+    this.model.renew();
+  }
+
+  logOut() {
+    this.leaving(() => this.leave());
+  }
+
+  // giveUp leaves a page whose key is refused, and drops what was typed.
+  giveUp() {
+    const reason = this.signedOut.value;
+    this.#changed.clear();
+    this.signedOut.set('');
+    this.leave(reason);
   }
 
   // leaving goes on at once, or asks first if a form has changes that would be lost.
@@ -194,7 +224,11 @@ class App {
 
 function Root() {
   const [given, setGiven] = useState(takeFromAddress);
-  const [key, setKey] = useState(readKey);
+  const [{ key, turn }, setShown] = useState(() => ({ key: readKey(), turn: 0 }));
+  const setKey = (next) => setShown((now) => ({ key: next, turn: now.turn + 1 })); // another turn is another page
+  const now = useRef(key);
+  now.current = key;
+  const page = useRef(null); // the App that is shown
   const [reason, setReason] = useState('');
   const enter = (fresh, onlyThisTab) => {
     saveKey(fresh, onlyThisTab);
@@ -203,11 +237,13 @@ function Root() {
   };
   // leave ends the page's use of its key: the person logs out, or the server has refused the key for the reason why.
   const leave = (why = '') => {
-    if (!why) revoke(key).catch((problem) => ![401, 404].includes(problem.status) && setReason(STILL_VALID));
-    if (readKey() === key) dropKey();
+    if (!why) revoke(now.current).catch((problem) => ![401, 404].includes(problem.status) && setReason(STILL_VALID));
+    if (readKey() === now.current) dropKey();
     setReason(why);
     setKey(why ? readKey() : ''); // another tab may have logged in anew
   };
+  // renew gives the same page another key: that of a new login here, or in another tab.
+  const renew = (fresh) => setShown(({ turn: same }) => ({ key: fresh, turn: same }));
   useEffect(() => {
     const look = () => setGiven((before) => takeFromAddress() || before);
     addEventListener('hashchange', look);
@@ -222,20 +258,34 @@ function Root() {
     }, (problem) => setReason(problemWords(problem))).then(() => setGiven(null));
   }, [given]);
   useEffect(() => watchKey(() => {
-    const now = readKey();
-    if (now === key) return;
-    setReason(now ? '' : 'You have logged out in another tab.');
-    setKey(now);
+    const other = readKey();
+    if (other === key) return;
+    if (other ? page.current?.signedOut.value : page.current?.holds(LOGGED_OUT)) {
+      if (other) renew(other);
+      return;
+    }
+    setReason(other ? '' : LOGGED_OUT);
+    setKey(other);
   }), [key]);
   if (given) return html`<${Entering} />`;
-  return key ? html`<${Frame} key=${key} secret=${key} leave=${leave} />` : html`<${Login} enter=${enter} reason=${reason} />`;
+  return key ? html`<${Frame} key=${turn} secret=${key} ...${{ leave, page, renew }} />` : html`<${Login} enter=${enter} reason=${reason} />`;
 }
 
+const REFUSED = 'This key is no longer valid. It may have been revoked, or have expired.';
+const LOGGED_OUT = 'You have logged out in another tab.';
 const STILL_VALID = 'You are logged out here. The server did not answer, so the key of this page is still valid: revoke it in the list of keys.';
 
-function Frame({ secret, leave }) {
+function Frame({ secret, leave, page: shown, renew }) {
   const [app] = useState(() => new App(secret, leave));
-  useEffect(() => app.begin(), []);
+  useEffect(() => {
+    shown.current = app;
+    const end = app.begin();
+    return () => {
+      shown.current = null;
+      end();
+    };
+  }, []);
+  useEffect(() => app.renew(secret), [secret]);
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
   useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
@@ -250,6 +300,7 @@ function Frame({ secret, leave }) {
     </div>`}
     ${dialog && html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
     <${Discard} app=${app} />
+    <${SignedOut} app=${app} renew=${renew} />
     <div class="corner"><${WorkArea} /><${ToastArea} toasts=${app.toasts} /></div>
   <//>`;
 }
@@ -259,6 +310,16 @@ function Discard({ app }) {
   const asking = useStore(app.asking);
   return asking && html`<${ConfirmDialog} title="Discard your changes?" verb="Discard" cancel="Keep editing" work=${async () => app.discard()} close=${() => app.asking.set(null)}>
     <p>Your changes are not saved.</p><//>`;
+}
+
+// SignedOut says that the key is refused, over the form that would be lost.
+function SignedOut({ app, renew }) {
+  const reason = useStore(app.signedOut);
+  const enter = (fresh) => {
+    saveKey(fresh, isOfThisTab());
+    renew(fresh);
+  };
+  return reason && html`<${LogInAgain} reason=${reason} enter=${enter} leave=${() => app.giveUp()} close=${() => app.signedOut.set('')} />`;
 }
 
 // ServerGone says across the top that what is shown may be old, until the server is back.

@@ -51,13 +51,14 @@ export function useForm(initial) {
 export function Form({ form, work, children, foot, explain, plain, saved }) {
   const app = useApp();
   const first = useRef(JSON.stringify(form.values));
-  const changed = !form.busy && JSON.stringify(form.values) !== (saved ?? first.current);
+  const typed = JSON.stringify(form.values) !== (saved ?? first.current);
+  const changed = !form.busy && typed;
   useEffect(() => form.root.current.querySelector('[autofocus]')?.focus(), []); // also when the form appears after its dialog
-  useLayoutEffect(() => app.holdForm(form.root, changed), [changed, form.problem]); // before the next key, which may be Escape
-  useLayoutEffect(() => () => app.holdForm(form.root, false), []);
+  useLayoutEffect(() => app.holdForm(form.root, { changed, typed }), [changed, typed, form.busy, form.problem]); // before the next key, which may be Escape
+  useLayoutEffect(() => () => app.holdForm(form.root, {}), []);
   const submit = (event) => {
     event.preventDefault();
-    app.holdForm(form.root, false); // work may close the form before it is drawn again. A failure holds it again
+    app.holdForm(form.root, { typed }); // work may close the form before it is drawn again. A failure holds it again
     form.send(work);
   };
   return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">

@@ -25,6 +25,18 @@ export class Model {
   // begin reads the state and then follows the events.
   begin() {
     this.#counts.markAll();
+    this.#follow();
+  }
+
+  // renew follows the events anew, with another key, and reads all again.
+  renew() {
+    this.#ending.abort();
+    this.#ending = new AbortController();
+    this.#follow();
+    this.readAll();
+  }
+
+  #follow() {
     follow(this.#api, {
       signal: this.#ending.signal,
       event: (event) => this.#onEvent(event),

@@ -33,7 +33,7 @@ function commands(app) {
     { label: 'Dark theme', icon: 'settings', words: 'appearance night', run: () => app.setTheme('dark') },
     { label: 'System theme', icon: 'settings', words: 'appearance', run: () => app.setTheme('system') },
     { label: 'API documentation', icon: 'docs', words: 'reference help openapi', run: () => location.assign('docs') },
-    { label: 'Log out', icon: 'leave', words: 'sign out', run: () => app.leave() },
+    { label: 'Log out', icon: 'leave', words: 'sign out', run: () => app.logOut() },
   ];
 }
 

@@ -48,6 +48,11 @@ function stored(storage) {
   }
 }
 
+// isOfThisTab says whether the session key is kept for this tab alone.
+export function isOfThisTab() {
+  return Boolean(stored(() => sessionStorage));
+}
+
 // saveKey keeps a session key, for this tab alone or for all of them.
 export function saveKey(key, onlyThisTab = false) {
   memory = '';

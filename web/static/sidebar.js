@@ -42,7 +42,7 @@ export function Sidebar({ route }) {
       <nav class="places" aria-label="More">
         <a href=${href('settings')} title=${narrow ? 'Settings' : undefined} aria-current=${route.name === 'settings' ? 'page' : undefined}><${Icon} name="settings" /><span>Settings</span></a>
         <a href="docs" title=${narrow ? 'API' : undefined}><${Icon} name="docs" /><span>API</span></a>
-        <button type="button" title=${narrow ? 'Log out' : undefined} onClick=${() => app.leave()}><${Icon} name="leave" /><span>Log out</span></button>
+        <button type="button" title=${narrow ? 'Log out' : undefined} onClick=${() => app.logOut()}><${Icon} name="leave" /><span>Log out</span></button>
         <button type="button" aria-expanded=${!narrow} title=${narrow ? 'Widen the sidebar' : undefined} onClick=${fold}><${Icon} name=${narrow ? 'widen' : 'collapse'} /><span>Collapse</span></button>
       </nav>
       <${Version} />

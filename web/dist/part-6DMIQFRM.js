@@ -103,12 +103,13 @@ t4==="<"?(p3(),h3=[h3],r4=3):e3+=t4:r4===4?e3==="--"&&t4===">"?(r4=1,e3=""):e3=t
 this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
 body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
 Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
-this.#key=key,this.#refused=refused}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){return this.call("POST",path,
-{body,...options})}put(path,body,options){return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELETE",path,{query})}async send(path,query,kind,text,signal){
-let response=await this.open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text,signal});return parse(await response.text())}async lines(path,body,signal,total,line){
-let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"application/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get(
-"X-Total-Count"));total(expected);let seen=0,rest="";for(let reader=response.body.pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.
-read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
+this.#key=key,this.#refused=refused}renew(key){let other=key!==this.#key;return this.#key=key,other}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){
+return this.call("POST",path,{body,...options})}put(path,body,options){return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELET\
+E",path,{query})}async send(path,query,kind,text,signal){let response=await this.open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text,signal});
+return parse(await response.text())}async lines(path,body,signal,total,line){let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"application\
+/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get("X-Total-Count"));total(expected);let seen=0,rest="";for(let reader=response.body.
+pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,
+"")});if(done)break;let texts=(rest+value).split(`
 `);rest=texts.pop();for(let text of texts)line(parse(text));seen+=texts.length}if(seen<expected)throw new Problem(0,{...UNREACHABLE,detail:`The answer ended aft\
 er ${seen} of ${expected}. The server’s log says why.`},"")}async call(method,path,options={}){return(await this.full(method,path,options)).data}async full(method,path,{
 query,body,headers,...rest}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
@@ -348,10 +349,10 @@ prefix))remember(name,null)}var NAME="warren.key",memory="";function takeFromAdd
 null,"",location.pathname+location.search);let text=given;try{text=decodeURIComponent(given)}catch{}return looksLikeKey(text)?{[kind]:text}:null}function looksLikeKey(text){
 return/^[\x21-\x7e]{1,200}$/.test(text)}async function exchange({key="",code}){return(await new Api(key).post("/session-keys",code?{code}:{})).key}function revoke(key){
 return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}function readKey(){return stored(()=>sessionStorage)||stored(()=>localStorage)||memory}
-function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
-NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
-(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
-"storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-TYHABXEV.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
+memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
+memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-IX7NCSF3.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
@@ -557,6 +558,6 @@ desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:param
 sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,Country,countryName,
 Menu,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Browsers,NO_BROWSER,useNoStart,NoBrowser,Dialog,ConfirmDialog,ProblemDialog,Router,href,checkMany,
 CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,
-useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,saveKey,dropKey,watchKey,AddProxies,CheckDialog,FirstRun,LivePage,Palette,
-ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,start,begin,beginMany,duplicate,
+useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,FirstRun,LivePage,
+Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,start,begin,beginMany,duplicate,
 restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};

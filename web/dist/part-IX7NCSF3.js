@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-TRGXSVQW.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-6DMIQFRM.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -74,9 +74,9 @@ lines}=recipes[chosen2],text2=lines(run).join(`
 filter(error=>name&&Problem.field(error)===name);return{values,problem,busy,root,names:names2.current,set:(name,value)=>setValues(before=>({...before,[name]:value})),
 setAll:all=>setValues(all),setProblem,faults,shown:()=>[...names2.current].flatMap(faults),async send(work){if(!busy){setBusy(!0),setProblem(null);try{await work(
 values)}catch(error){setProblem(error)}setBusy(!1)}}}}function Form({form,work,children,foot,explain,plain,saved}){let app=useApp(),first=T(JSON.stringify(form.
-values)),changed=!form.busy&&JSON.stringify(form.values)!==(saved??first.current);A(()=>form.root.current.querySelector("[autofocus]")?.focus(),[]),F(()=>app.holdForm(
-form.root,changed),[changed,form.problem]),F(()=>()=>app.holdForm(form.root,!1),[]);let submit=event=>{event.preventDefault(),app.holdForm(form.root,!1),form.send(
-work)};return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
+values)),typed2=JSON.stringify(form.values)!==(saved??first.current),changed=!form.busy&&typed2;A(()=>form.root.current.querySelector("[autofocus]")?.focus(),[]),
+F(()=>app.holdForm(form.root,{changed,typed:typed2}),[changed,typed2,form.busy,form.problem]),F(()=>()=>app.holdForm(form.root,{}),[]);let submit=event=>{event.
+preventDefault(),app.holdForm(form.root,{typed:typed2}),form.send(work)};return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
     <div class=${plain?"form-content":"dialog-content"}>
       ${children}
       <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem&&explain?.(form.problem)}<//>
@@ -691,9 +691,9 @@ files never started","profiles","profiles",new URLSearchParams({neverStarted:"tr
 "compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"settings",words:"appearan\
 ce dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearance night",run:()=>app.setTheme("dark")},{label:"System theme",icon:"s\
 ettings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",icon:"docs",words:"reference help openapi",run:()=>location.assign("docs")},
-{label:"Log out",icon:"leave",words:"sign out",run:()=>app.leave()}]}function ofProfile(app,profile){let running=profile.status==="running";return{key:profile.id,
-label:profile.name,icon:"profiles",note:profile.status==="stopped"?"":PROFILE_STATUS[profile.status]?.text,group:"Profiles",run:()=>app.router.go(href("profiles",
-void 0,[profile.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile.id))},{label:"Connect",run:()=>connect(app,profile)},{label:"Stop",run:()=>stop(
+{label:"Log out",icon:"leave",words:"sign out",run:()=>app.logOut()}]}function ofProfile(app,profile){let running=profile.status==="running";return{key:profile.
+id,label:profile.name,icon:"profiles",note:profile.status==="stopped"?"":PROFILE_STATUS[profile.status]?.text,group:"Profiles",run:()=>app.router.go(href("profi\
+les",void 0,[profile.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile.id))},{label:"Connect",run:()=>connect(app,profile)},{label:"Stop",run:()=>stop(
 app,profile)}]:[{label:"Start",run:()=>start(app,profile)}]}}function ofProxy(app,proxy){return{key:proxy.id,label:proxyName(proxy),icon:"proxies",country:proxy.
 lastCheck?.country,note:proxy.status==="dead"?"Dead":"",group:"Proxies",run:()=>app.router.go(href("proxies",void 0,[proxy.id])),more:[{label:"Show profiles",run:()=>app.
 router.go(href("profiles",new URLSearchParams({proxyId:proxy.id})))}]}}function Palette({close}){let app=useApp(),box=T(null),id=P(),[text2,setText]=d(""),[found,
