@@ -202,7 +202,7 @@ before, or its 10 minutes are over. Run “warren open” on the server’s mach
 ay be mistyped, revoked or expired."};function problemWords(problem){return WORDS[problem.code]||problem.message}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
-!1),toggled2=event=>{let shown=event.newState==="open";setOpen(shown),shown&&list.current.querySelector('[role^="menuitem"]')?.focus()},choose=item=>{list.current.
+!1),toggled2=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
 hidePopover(),button.current.focus(),item.run()};return html`<button type="button" class=${kind} ref=${button} popovertarget=${id} aria-haspopup="menu" aria-expanded=${open} disabled=${disabled}
       aria-label=${label} title=${title} onKeyDown=${event=>event.key==="ArrowDown"&&(event.preventDefault(),list.current.showPopover())}>
       ${children||html`<${Icon} name="more" />`}</button>

@@ -31,6 +31,7 @@ import { problemTitle, problemWords } from './words.js';
 import { WorkArea, Works } from './works.js';
 
 const TICK_MS = 10_000;
+const FOCUS_FRAMES = 300; // for which a new page's heading is waited for
 
 const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage, settings: SettingsPage, live: LivePage };
 // FULL are the pages without the frame.
@@ -210,15 +211,19 @@ class App {
     }
   }
 
-  // keepFocus focuses the heading if the focused element was removed.
-  keepFocus() {
-    requestAnimationFrame(() => document.activeElement === document.body && this.focusPage());
+  // keepFocus focuses the heading if the focused element was removed. A part that is being read has none yet.
+  keepFocus(frames = FOCUS_FRAMES) {
+    requestAnimationFrame(() => {
+      if (document.activeElement !== document.body) return;
+      if (document.querySelector('h1')) this.focusPage();
+      else if (frames) this.keepFocus(frames - 1);
+    });
   }
 
   // focusPage focuses the row of an object, or the page's heading if the row is gone.
   focusPage(id) {
     const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"]`);
-    (row || document.querySelector('main h1'))?.focus();
+    (row || document.querySelector('h1'))?.focus({ preventScroll: !row });
   }
 }
 
@@ -289,6 +294,11 @@ function Frame({ secret, leave, page: shown, renew }) {
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
   useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
+  const before = useRef(route.name);
+  useEffect(() => {
+    if (before.current !== route.name) app.keepFocus(); // what had the focus may have gone with the page before
+    before.current = route.name;
+  }, [route.name]);
   const Page = PAGES[route.name] || ProfilesPage;
   const page = html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{ route }} />`;
   return html`<${AppContext.Provider} value=${app}>

@@ -45,7 +45,7 @@ export function ProblemBox({ problem, shown = [], children }) {
   const errors = (problem.errors || []).filter((error) => !shown.includes(error));
   if (problem.code === 'validation_failed' && errors.length === 0 && shown.length > 0) return null; // each error is shown by its field
   const { check, lines, exitCode } = problem.body || {};
-  return html`<div class="problem" role="alert" tabindex="-1">
+  return html`<div class="problem" role="alert" tabindex="-1" aria-label=${problemTitle(problem)}>
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
     ${problem.message && problem.code !== 'validation_failed' && html`<${Prose} text=${problemWords(problem)} />`}
     ${problem.users?.length > 0 && html`<ul aria-label="Profiles that use it">${problem.users.map((profile) => html`<li key=${profile.id}><${Name}>${profile.name}<//></li>`)}

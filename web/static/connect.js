@@ -103,7 +103,7 @@ export function Address({ label, text }) {
   if (!text) return null;
   return html`<div class="copy-line">
     <span class="copy-label">${label}</span>
-    <code tabindex="0">${text}</code>
+    <code tabindex="0" role="group" aria-label=${label}>${text}</code>
     <${Copy} text=${text} label=${`Copy ${label}`} />
   </div>`;
 }

@@ -33,8 +33,16 @@ export function Drawer({ label, title, below, actions, tabs, tab, problem, ready
   const app = useApp();
   const box = useRef(null);
   const shown = tabs.find(({ id }) => id === tab) || tabs[0];
-  const close = () => app.router.open();
   const [object] = app.router.current.value.path;
+  const close = () => app.leaving(() => {
+    app.router.open();
+    app.focusPage(object);
+  });
+  const heading = useRef(null);
+  useEffect(() => {
+    const { activeElement: at } = document;
+    if (at === document.body || at.closest('.grid')) heading.current.focus({ preventScroll: true }); // the person goes on here
+  }, []);
   useEffect(() => {
     box.current?.querySelector('.drawer-body')?.scrollTo(0, 0);
     box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -51,10 +59,9 @@ export function Drawer({ label, title, below, actions, tabs, tab, problem, ready
     if (event.key !== 'Escape' || event.defaultPrevented || event.target.closest('[popover]')) return;
     event.stopPropagation();
     close();
-    app.focusPage(object);
   };
   return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${escape}>
-    <header class="drawer-head"><div class="drawer-title"><h2>${title}</h2>${below && html`<p class="muted drawer-below">${below}</p>`}</div>
+    <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below && html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
     <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({ id, label: words, note }) => html`<button type="button" key=${id} role="tab" id=${`tab-${id}`} aria-selected=${id === shown.id} aria-controls="tab-panel"
       tabindex=${id === shown.id ? 0 : -1} class="tab" onClick=${() => app.router.open(object, id)}>${words}${note && html`<span class="tab-note">${note}</span>`}</button>`)}</div>

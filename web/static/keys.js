@@ -27,6 +27,11 @@ export class Keys {
     return () => removeEventListener('keydown', press);
   }
 
+  // isPlace says whether a key is the second one of "g p". A list leaves it alone then.
+  isPlace({ timeStamp, key }) {
+    return this.#prefix > 0 && timeStamp - this.#prefix < PREFIX_MS && Object.hasOwn(PLACES, key);
+  }
+
   #press(event) {
     const app = this.#app;
     if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
@@ -38,7 +43,7 @@ export class Keys {
     if (target.closest?.('input:not([type="checkbox"]), textarea, select, dialog, [role="menu"], [popover], .stage, [contenteditable]')) return undefined;
     if (event.key === 'Escape') return app.escape();
     if ((event.key === ' ' || event.key === 'Enter') && target.closest?.('button, a, input, summary')) return undefined;
-    if (this.#prefix && event.timeStamp - this.#prefix < PREFIX_MS && PLACES[event.key]) {
+    if (this.isPlace(event)) {
       this.#prefix = 0;
       event.preventDefault();
       return app.router.go(href(PLACES[event.key]));

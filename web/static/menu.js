@@ -1,5 +1,5 @@
 // Menus and small panels that open beside a button: the browser's popovers, with the keys of a menu.
-import { useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Icon } from './icons.js';
 
@@ -12,11 +12,8 @@ export function Menu({ label, items, children, class: kind = 'icon-button', titl
   const button = useRef(null);
   const list = useRef(null);
   const [open, setOpen] = useState(false);
-  const toggled = (event) => {
-    const shown = event.newState === 'open';
-    setOpen(shown);
-    if (shown) list.current.querySelector('[role^="menuitem"]')?.focus();
-  };
+  const toggled = (event) => setOpen(event.newState === 'open');
+  useLayoutEffect(() => { if (open) list.current.querySelector('[role^="menuitem"]')?.focus(); }, [open]); // not before they are drawn
   const choose = (item) => {
     list.current.hidePopover();
     button.current.focus();

@@ -13,6 +13,12 @@ import { PROFILE_STATUS } from './words.js';
 const PAUSE_MS = 120;
 const FOUND = 6; // of each kind
 
+// SETTINGS are the sections of the settings: [section, label, further words].
+const SETTINGS = [
+  ['keys', 'Keys', 'api token scope'], ['workspaces', 'Workspaces', 'rename'], ['browsers', 'Browsers', 'install chrome version'], ['server', 'Server', 'version pressure disk backup doctor flags'],
+  ['activity', 'Activity', 'audit log events'], ['appearance', 'Appearance', 'theme dark light density columns'],
+];
+
 // commands are the page's own: {label, icon, words, run}. words are further words that find one.
 function commands(app) {
   const go = (label, icon, name, params, words = '') => ({ label, icon, words, run: () => app.router.go(href(name, params)) });
@@ -23,7 +29,7 @@ function commands(app) {
     go('Proxies', 'proxies', 'proxies'),
     go('Running browsers', 'running', 'running', undefined, 'runs'),
     go('Trash', 'trash', 'trash', undefined, 'deleted'),
-    go('Settings', 'settings', 'settings', undefined, 'keys browsers server appearance activity audit'),
+    ...SETTINGS.map(([section, label, words]) => ({ label: `Settings: ${label}`, icon: 'settings', words, run: () => app.router.go(href('settings', undefined, [section])) })),
     go('Profiles with a dead proxy', 'warning', 'profiles', new URLSearchParams({ proxyStatus: 'dead' })),
     go('Failed profiles', 'warning', 'profiles', new URLSearchParams({ status: 'failed' })),
     go('Profiles never started', 'profiles', 'profiles', new URLSearchParams({ neverStarted: 'true' })),

@@ -80,8 +80,8 @@ function Head({ shown, rows, total, selection, chosen, sort, order, onSort, card
 // Row draws again only when something of its own has changed. A brief row shows its name alone: nobody reads the rest while the list flies by.
 function Row({ row, index, top, shown, actions, open, toggle, cards, what, ticks, tone, chosen, opened, cursor, brief }) {
   const name = what(row);
-  return useMemo(() => brief ? html`<div role="row" aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex="-1" class=${`row ${tone} is-brief`} style=${{ transform: `translateY(${top}px)` }}>
-    ${ticks && html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell title">${name}</span></div>` : html`<div role="row" aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex=${cursor ? 0 : -1}
+  return useMemo(() => brief ? html`<div role="row" aria-label=${name} aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex="-1" class=${`row ${tone} is-brief`} style=${{ transform: `translateY(${top}px)` }}>
+    ${ticks && html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell title">${name}</span></div>` : html`<div role="row" aria-label=${name} aria-rowindex=${index + 2} data-id=${row.id} data-index=${index} tabindex=${cursor ? 0 : -1}
       class=${`row ${tone} ${chosen ? 'is-chosen' : ''} ${opened ? 'is-open' : ''}`} style=${{ transform: `translateY(${top}px)` }}
       onDblClick=${(event) => !event.target.closest('button, a, input') && open?.(row)}>
     ${ticks && html`<span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
@@ -148,6 +148,15 @@ function useCursor({ app, box, rows, total, selection, open, keys, place, ticks 
     event.preventDefault();
     return true;
   };
+  // Tab leads to the controls of the row at the cursor, and from there out of the grid.
+  useEffect(() => {
+    const tab = ({ key }) => {
+      if (key !== 'Tab') return;
+      for (const it of box.current.querySelectorAll('.grid-body .row :is(button, a, input)')) if (!it.closest('[popover]')) it.tabIndex = it.closest('.row').tabIndex;
+    };
+    addEventListener('keydown', tab, true);
+    return () => removeEventListener('keydown', tab, true);
+  }, []);
   const latest = useRef(act);
   latest.current = act;
   useEffect(() => {
@@ -162,7 +171,7 @@ function useCursor({ app, box, rows, total, selection, open, keys, place, ticks 
       if (at !== undefined) setIndex(Number(at));
     },
     onKey: (event) => {
-      if (event.target.classList.contains('row') && !event.ctrlKey && !event.metaKey && !event.altKey && act(event)) event.stopPropagation();
+      if (event.target.classList.contains('row') && !app.keys.isPlace(event) && !event.ctrlKey && !event.metaKey && !event.altKey && act(event)) event.stopPropagation();
     },
   };
 }

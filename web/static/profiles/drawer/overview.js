@@ -45,5 +45,5 @@ export function Overview({ profile, path }) {
       ['Workspace', html`<bdi>${profile.workspaceId}</bdi>`],
       ['ID', html`<span class="mono">${profile.id}</span>`],
     ]} />
-    ${status === 'failed' && lastRun?.lines?.length > 0 && html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0">${lastRun.lines.join('\n')}</pre></section>`}`;
+    ${status === 'failed' && lastRun?.lines?.length > 0 && html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0" role="group" aria-label="The browser’s last lines">${lastRun.lines.join('\n')}</pre></section>`}`;
 }

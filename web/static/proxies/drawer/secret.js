@@ -31,7 +31,7 @@ export function Secret({ proxy }) {
     }
     setBusy(false);
   };
-  return html`<span class="secret">${password === null ? html`<span aria-hidden="true">••••••••</span><span class="visually-hidden">Saved</span>` : html`<code class="path" tabindex="0">${password}</code>`}
+  return html`<span class="secret">${password === null ? html`<span aria-hidden="true">••••••••</span><span class="visually-hidden">Saved</span>` : html`<code class="path" tabindex="0" role="group" aria-label="The password">${password}</code>`}
     ${password === null
       ? html`<button type="button" class="button small" disabled=${busy} aria-label="Show the password" title="Each time is recorded in the activity log" onClick=${show}><${Icon} name="eye" />Show</button>`
       : html`<${Copy} text=${password} label="Copy the password" /><button type="button" class="button small" aria-label="Hide the password" onClick=${() => setPassword(null)}>Hide</button>`}</span>

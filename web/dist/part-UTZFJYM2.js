@@ -200,7 +200,7 @@ are over. Run “warren open” on the server’s machine for another, or log in
 "Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
-!1),toggled=event=>{let shown=event.newState==="open";setOpen(shown),shown&&list.current.querySelector('[role^="menuitem"]')?.focus()},choose=item=>{list.current.
+!1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
 hidePopover(),button.current.focus(),item.run()};return html`<button type="button" class=${kind} ref=${button} popovertarget=${id} aria-haspopup="menu" aria-expanded=${open} disabled=${disabled}
       aria-label=${label} title=${title} onKeyDown=${event=>event.key==="ArrowDown"&&(event.preventDefault(),list.current.showPopover())}>
       ${children||html`<${Icon} name="more" />`}</button>
@@ -232,7 +232,8 @@ function Tags({tags=[],choose,most=3}){if(!tags.length)return null;let shown=tag
     </li>`)}
     ${rest.length>0&&html`<li><span class="tag more" title=${rest.join(", ")}>+${rest.length}</span></li>`}
   </ul>`}function ProblemBox({problem,shown=[],children}){if(!problem)return null;let errors=(problem.errors||[]).filter(error=>!shown.includes(error));if(problem.
-code==="validation_failed"&&errors.length===0&&shown.length>0)return null;let{check:check2,lines,exitCode}=problem.body||{};return html`<div class="problem" role="alert" tabindex="-1">
+code==="validation_failed"&&errors.length===0&&shown.length>0)return null;let{check:check2,lines,exitCode}=problem.body||{};return html`<div class="problem" role="alert" tabindex="-1" aria-label=${problemTitle(
+problem)}>
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
     ${problem.message&&problem.code!=="validation_failed"&&html`<${Prose} text=${problemWords(problem)} />`}
     ${problem.users?.length>0&&html`<ul aria-label="Profiles that use it">${problem.users.map(profile=>html`<li key=${profile.id}><${Name}>${profile.name}<//></li>`)}
@@ -352,7 +353,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-IX7NCSF3.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-VQGG3RD4.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
@@ -442,9 +443,9 @@ is-number":"cell"} aria-sort=${active?order==="asc"?"ascending":"descending":col
     ${cards&&html`<span role="columnheader" class="cell">${ticks?"Select all":""}</span>`}
     <span role="columnheader" class="cell"><span class="visually-hidden">Actions</span></span>
   </div></div>`}function Row({row,index,top,shown,actions,open,toggle,cards,what,ticks,tone,chosen,opened,cursor,brief}){let name=what(row);return w2(()=>brief?
-html`<div role="row" aria-rowindex=${index+2} data-id=${row.id} data-index=${index} tabindex="-1" class=${`row ${tone} is-brief`} style=${{transform:`translateY\
-(${top}px)`}}>
-    ${ticks&&html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell title">${name}</span></div>`:html`<div role="row" aria-rowindex=${index+
+html`<div role="row" aria-label=${name} aria-rowindex=${index+2} data-id=${row.id} data-index=${index} tabindex="-1" class=${`row ${tone} is-brief`} style=${{transform:`\
+translateY(${top}px)`}}>
+    ${ticks&&html`<span role="cell" class="cell"></span>`}<span role="cell" class="cell title">${name}</span></div>`:html`<div role="row" aria-label=${name} aria-rowindex=${index+
 2} data-id=${row.id} data-index=${index} tabindex=${cursor?0:-1}
       class=${`row ${tone} ${chosen?"is-chosen":""} ${opened?"is-open":""}`} style=${{transform:`translateY(${top}px)`}}
       onDblClick=${event=>!event.target.closest("button, a, input")&&open?.(row)}>
@@ -464,10 +465,12 @@ total-1,to));if(total===0)return;setIndex(next),place.scrollTo(next);let drawn=b
 wanted.current=next},act=event=>{let row=rows.at(index),to={ArrowDown:index+1,j:index+1,ArrowUp:index-1,k:index-1,PageDown:index+place.page,PageUp:index-place.page,
 Home:0,End:total-1}[event.key],focused=document.activeElement?.classList.contains("row");if(to!==void 0)move(focused?to:index);else if(ticks&&row&&[" ","x","X"].
 includes(event.key))event.shiftKey?selection.extend(row,index,(from,last)=>rows.range(from,last)):selection.toggle(row,index);else if(row&&event.key==="Enter"&&
-open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.key](row);else return!1;return event.preventDefault(),!0},latest=T2(act);return latest.current=
-act,A2(()=>{let key=event=>latest.current(event);return app.gridKey=key,()=>{app.gridKey===key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-
-1)),onFocus:event=>{let at=event.target.closest(".row[data-index]")?.dataset.index;at!==void 0&&setIndex(Number(at))},onKey:event=>{event.target.classList.contains(
-"row")&&!event.ctrlKey&&!event.metaKey&&!event.altKey&&act(event)&&event.stopPropagation()}}}function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
+open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.key](row);else return!1;return event.preventDefault(),!0};A2(()=>{let tab=({key})=>{if(key===
+"Tab")for(let it of box.current.querySelectorAll(".grid-body .row :is(button, a, input)"))it.closest("[popover]")||(it.tabIndex=it.closest(".row").tabIndex)};return addEventListener(
+"keydown",tab,!0),()=>removeEventListener("keydown",tab,!0)},[]);let latest=T2(act);return latest.current=act,A2(()=>{let key=event=>latest.current(event);return app.
+gridKey=key,()=>{app.gridKey===key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-1)),onFocus:event=>{let at=event.target.closest(".row[data-i\
+ndex]")?.dataset.index;at!==void 0&&setIndex(Number(at))},onKey:event=>{event.target.classList.contains("row")&&!app.keys.isPlace(event)&&!event.ctrlKey&&!event.
+metaKey&&!event.altKey&&act(event)&&event.stopPropagation()}}}function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
 reload().catch(()=>{})}>Try again</button><//>`}function Chips({filters,params}){let{router}=useApp(),set=(name,value)=>router.refine({[name]:value}),active=filters.flatMap(filter=>params.getAll(filter.name).
 filter(Boolean).map(value=>({filter,value}))),drop=({filter,value})=>set(filter.name,params.getAll(filter.name).filter(other=>other!==value)),add=(filter,value)=>set(
 filter.name,filter.many?[...new Set([...params.getAll(filter.name),value])]:value);return html`<div class="chips" role="group" aria-label="Filters">

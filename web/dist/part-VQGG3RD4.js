@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-6DMIQFRM.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-UTZFJYM2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -54,7 +54,7 @@ html`<span>No proxy (direct connection)</span>`}
     ${run.pid&&html`<span>Process ${run.pid}</span>`}
   </span>`}function Address({label,text:text2}){return text2?html`<div class="copy-line">
     <span class="copy-label">${label}</span>
-    <code tabindex="0">${text2}</code>
+    <code tabindex="0" role="group" aria-label=${label}>${text2}</code>
     <${Copy} text=${text2} label=${`Copy ${label}`} />
   </div>`:null}function Recipes({run,noPort}){let[chosen2,choose]=d(0),recipes=RECIPES.filter(({port:port2})=>noPort||!port2||run.debuggerAddress),{name:shown,port,
 lines}=recipes[chosen2],text2=lines(run).join(`
@@ -682,16 +682,18 @@ isIntersecting,changed()});return observer.observe(canvas.parentElement),documen
 removeEventListener("visibilitychange",changed),clearTimeout(timer),leave()}}function sizeOf2(canvas){let{clientWidth,clientHeight}=canvas.parentElement;return{
 width:Math.max(1,Math.round(clientWidth*devicePixelRatio)),height:Math.max(1,Math.round(clientHeight*devicePixelRatio))}}function Tile({profile}){let{api}=useApp(),
 canvas=T(null),[drawn,setDrawn]=d(!1),{id,name,run}=profile;return A(()=>(setDrawn(!1),watchTile(api,id,canvas.current,()=>setDrawn(!0))),[api,id,run?.runId]),html`<a class=${drawn?
-"tile":"tile is-empty"} href=${viewOf(id)} aria-label=${`View ${name}`} title="View"><canvas ref=${canvas}></canvas></a>`}var PAUSE_MS3=120,FOUND2=6;function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[
-{label:"New profile",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy new create import paste list fi\
-le",run:()=>app.createProxy()},go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),go("Running browsers","running","running",void 0,"runs"),go(
-"Trash","trash","trash",void 0,"deleted"),go("Settings","settings","settings",void 0,"keys browsers server appearance activity audit"),go("Profiles with a dead \
-proxy","warning","profiles",new URLSearchParams({proxyStatus:"dead"})),go("Failed profiles","warning","profiles",new URLSearchParams({status:"failed"})),go("Pro\
-files never started","profiles","profiles",new URLSearchParams({neverStarted:"true"})),{label:"Compact rows",icon:"columns",words:"density",run:()=>app.setDensity(
-"compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"settings",words:"appearan\
-ce dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearance night",run:()=>app.setTheme("dark")},{label:"System theme",icon:"s\
-ettings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",icon:"docs",words:"reference help openapi",run:()=>location.assign("docs")},
-{label:"Log out",icon:"leave",words:"sign out",run:()=>app.logOut()}]}function ofProfile(app,profile){let running=profile.status==="running";return{key:profile.
+"tile":"tile is-empty"} href=${viewOf(id)} aria-label=${`View ${name}`} title="View"><canvas ref=${canvas}></canvas></a>`}var PAUSE_MS3=120,FOUND2=6,SETTINGS=[["keys","Keys","api token scope"],["workspaces","Workspaces","rename"],["browsers","Browsers","install chrome version"],["s\
+erver","Server","version pressure disk backup doctor flags"],["activity","Activity","audit log events"],["appearance","Appearance","theme dark light density col\
+umns"]];function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[{label:"New profil\
+e",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy new create import paste list file",run:()=>app.createProxy()},
+go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),go("Running browsers","running","running",void 0,"runs"),go("Trash","trash","trash",void 0,
+"deleted"),...SETTINGS.map(([section,label,words])=>({label:`Settings: ${label}`,icon:"settings",words,run:()=>app.router.go(href("settings",void 0,[section]))})),
+go("Profiles with a dead proxy","warning","profiles",new URLSearchParams({proxyStatus:"dead"})),go("Failed profiles","warning","profiles",new URLSearchParams({status:"\
+failed"})),go("Profiles never started","profiles","profiles",new URLSearchParams({neverStarted:"true"})),{label:"Compact rows",icon:"columns",words:"density",run:()=>app.
+setDensity("compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"settings",words:"\
+appearance dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearance night",run:()=>app.setTheme("dark")},{label:"System theme",
+icon:"settings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",icon:"docs",words:"reference help openapi",run:()=>location.assign(
+"docs")},{label:"Log out",icon:"leave",words:"sign out",run:()=>app.logOut()}]}function ofProfile(app,profile){let running=profile.status==="running";return{key:profile.
 id,label:profile.name,icon:"profiles",note:profile.status==="stopped"?"":PROFILE_STATUS[profile.status]?.text,group:"Profiles",run:()=>app.router.go(href("profi\
 les",void 0,[profile.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile.id))},{label:"Connect",run:()=>connect(app,profile)},{label:"Stop",run:()=>stop(
 app,profile)}]:[{label:"Start",run:()=>start(app,profile)}]}}function ofProxy(app,proxy){return{key:proxy.id,label:proxyName(proxy),icon:"proxies",country:proxy.
@@ -895,13 +897,14 @@ ewest profiles are taken first.`} />`}
 {data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
 model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
 clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
-tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],close=()=>app.router.open(),[object]=app.router.current.value.path;
-A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView({block:"neares\
-t",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.
+tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.leaving(()=>{
+app.router.open(),app.focusPage(object)}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.current.focus(
+{preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView(
+{block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.
 indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector('[role="tab"][aria-selected="tr\
 ue"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.defaultPrevented||event.target.
-closest("[popover]")||(event.stopPropagation(),close(),app.focusPage(object))}}>
-    <header class="drawer-head"><div class="drawer-title"><h2>${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
+closest("[popover]")||(event.stopPropagation(),close())}}>
+    <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
     <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\
 tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
@@ -961,14 +964,14 @@ code,message}){let[title,subject]=FINDINGS[code]||["Something contradicts the pr
 mpared with it. Check the proxy, or let the profile start with a warning."}:{title,text:sentence(`${subject} ${message}`.replace(/Set it to auto,? or to/,"Choos\
 e “Match the proxy”, or"))}}function Findings({profile,findings}){let{router}=useApp();return html`<ul class="findings">${findings.map(finding=>{let{title,text:text2}=findingWords(
 finding);return html`<li key=${finding.code}><strong>${title}</strong> ${text2} <a href=${router.beside(profile.id,finding.code==="exit_unknown"?"network":"iden\
-tity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS=[["os","System"],["browserVersion","Browser version"],["\
-timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",exit:"\
+tity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS2=[["os","System"],["browserVersion","Browser version"],[
+"timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",exit:"\
 From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,proxy_only:"Through the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){
 return value==null||value.length===0?"Default":name==="os"?SYSTEMS[value]||value:name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!=
 "object"?value==="off"?"Blocked":String(value):value.width?`${value.width} × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.
 latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to ma\
 tch the proxy")}function Effective({effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
-    <tbody>${SETTINGS.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
+    <tbody>${SETTINGS2.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
 value)}</bdi>${full&&effective[name].detail&&html`<span class="sub-words">${detailWords(effective[name].detail)}</span>`}</td>
       <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source]||effective[name].source}</td></tr>`)}</tbody></table>`}var WARNINGS={
 __proto__:null,emulated:"The browser on this machine is of another system or version than the profile declares. Sites that look closely can tell. The tab Tests \
@@ -1052,7 +1055,8 @@ now)],["Last run",!running&&(lastRun?html`${endWords(lastRun)} <${Ago} time=${la
 0&&html`<${Tags} tags=${profile.tags} most=${20} choose=${tag=>app.router.refine({tag})} />`],["Notes",profile.notes&&html`<bdi class="prose-lines">${profile.notes}</bdi>`],
 ["On disk",profile.diskBytes>0&&bytes(profile.diskBytes)],["Created",html`<${Ago} time=${profile.createdAt} />`],["Workspace",html`<bdi>${profile.workspaceId}</bdi>`],
 ["ID",html`<span class="mono">${profile.id}</span>`]]} />
-    ${status==="failed"&&lastRun?.lines?.length>0&&html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0">${lastRun.lines.join(`
+    ${status==="failed"&&lastRun?.lines?.length>0&&html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0" role="group" aria-label="The browser’s last lines">${lastRun.
+lines.join(`
 `)}</pre></section>`}`}function Runs({profile,path,object,rows}){let list=useList2(`${path}/runs`,{limit:30},event=>isOf(profile.id,event)&&/^run\.(started|ended|fallback|updated)$/.test(
 event.type));return html`
     <${LogSwitch} ...${{profile,path,object,rows}} />
@@ -1291,7 +1295,7 @@ null)return;let timer=setTimeout(()=>setPassword(null),SHOWN_MS);return()=>clear
 return html`None`;let show=async()=>{setBusy(!0),setRefusal("");try{let{password:text2,base64}=await api.get(`/proxies/${encodeURIComponent(proxy.id)}/secret`);
 setPassword(text2??`base64: ${base64}`)}catch(problem){setRefusal(problem.status===403?"Your key may not read passwords. That needs the scope secrets.":`${problemTitle(
 problem)}. ${problemWords(problem)}`)}setBusy(!1)};return html`<span class="secret">${password===null?html`<span aria-hidden="true">••••••••</span><span class="visually-hidden">Saved</span>`:
-html`<code class="path" tabindex="0">${password}</code>`}
+html`<code class="path" tabindex="0" role="group" aria-label="The password">${password}</code>`}
     ${password===null?html`<button type="button" class="button small" disabled=${busy} aria-label="Show the password" title="Each time is recorded in the activity log" onClick=${show}><${Icon} name="eye" />Show</button>`:
 html`<${Copy} text=${password} label="Copy the password" /><button type="button" class="button small" aria-label="Hide the password" onClick=${()=>setPassword(null)}>Hide</button>`}</span>
     <span role="status" class="secret-note">${password!==null&&html`<span class="hint">Recorded in the activity log. Hidden again in half a minute.</span>`}${refusal&&
@@ -1444,7 +1448,7 @@ map(([scope,words,what])=>html`<label key=${scope} class="tick scope">
 name,scopes,workspaces,life,day}){let body={name:name.trim(),scopes:scopes.includes("admin")?["admin"]:scopes};return workspaces.length&&(body.workspaces=workspaces),
 life==="day"?body.expiresAt=new Date(`${day}T23:59:59`).toISOString():life&&(body.expiresAt=new Date(Date.now()+Number(life)*DAY_MS2).toISOString()),body}function MadeKey({
 made,close}){return html`<div class="dialog-content"><${Notice}><p>Copy the key now. It is not shown again.</p><//>
-      <div class="copy-line"><span class="copy-label">Key</span><code tabindex="0">${made.key}</code><${Copy} text=${made.key} label="Copy the key" /></div>
+      <div class="copy-line"><span class="copy-label">Key</span><code tabindex="0" role="group" aria-label="The key">${made.key}</code><${Copy} text=${made.key} label="Copy the key" /></div>
       <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People sign in to this page with it.</p></div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>`}var HINT=8;function isOwn(key){return!key.revokedAt&&key.hint===readKey().slice(0,HINT)}function stateOf({revokedAt,expiresAt},now){return revokedAt?{text:"Revo\
 ked",tone:"quiet",over:!0}:expiresAt&&Date.parse(expiresAt)<=now?{text:"Expired",tone:"quiet",over:!0}:{text:"Active",tone:"good",over:!1}}var COLUMNS=[{id:"nam\
