@@ -158,7 +158,10 @@ func TestFullDisk(t *testing.T) {
 	s := g.serve("--browser", browser)
 	running, waiting := s.profile(nil), s.profile(nil)
 	s.start(running, nil)
+	page := s.opensPage(t, "#/profiles/"+waiting)
+	page.writesNotes()
 	g.fillDisk()
+	page.isToldOfFullDisk()
 	s.refused("POST", "/profiles", map[string]any{"name": "x"}, 507, "disk_full")
 	s.refused("PUT", "/profiles/"+waiting, map[string]any{"name": "x", "notes": strings.Repeat("n", 9000)}, 507, "disk_full")
 	s.refused("POST", "/profiles/"+waiting+"/start", nil, 507, "disk_full")
@@ -180,6 +183,10 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(filepath.Join(g.data, "filler")); err != nil {
 		t.Fatal(err)
 	}
+	page.savesNotes()
+	if got := s.get(waiting).Notes; got != longNotes {
+		t.Errorf("healed, the profile has %d letters of notes", len(got))
+	}
 	s.do("PUT", "/profiles/"+waiting, map[string]any{"name": "healed"}, 200, nil)
 	if got := s.ready(); got != "200 " {
 		t.Errorf("healed, the server is ready: %s", got)
@@ -190,6 +197,35 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("healed, the profile shows %s, %+v", v.Status, v.LastRun)
 	}
 	s.terminate()
+}
+
+// longNotes need room on the disk.
+var longNotes = strings.Repeat("They take room. ", 500) + "The end."
+
+// writesNotes types notes into the form of the profile whose drawer is open.
+func (p *person) writesNotes() {
+	p.t.Helper()
+	p.clicks("More for this profile")
+	p.clicks("Edit")
+	p.clicks("Notes None")
+	p.writes("dialog textarea[name=notes]", longNotes)
+}
+
+// isToldOfFullDisk saves on a full disk. The page says why nothing is saved and what to do, and keeps what was typed.
+func (p *person) isToldOfFullDisk() {
+	p.t.Helper()
+	p.clicks("Save")
+	p.reads("dialog .problem", "The disk is full")
+	p.reads("dialog .problem", "Free some space")
+	p.wantNames("a full disk")
+	p.until(fmt.Sprintf("document.querySelector('dialog textarea[name=notes]').value.length === %d", len(longNotes)))
+}
+
+// savesNotes saves the form again.
+func (p *person) savesNotes() {
+	p.t.Helper()
+	p.clicks("Save")
+	p.until("!document.querySelector('dialog')")
 }
 
 // ready is what the server says of itself: the status, and the code of a refusal.

@@ -43,10 +43,11 @@ type lastRunView struct {
 }
 
 type profileView struct {
-	ID, Status string
-	ProxyID    *string
-	Run        *runView
-	LastRun    *lastRunView
+	ID, Status            string
+	BrowserVersion, Notes string
+	ProxyID               *string
+	Run                   *runView
+	LastRun               *lastRunView
 }
 
 // pastRunView is a run of a profile's history.
