@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"warren/api"
 	"warren/runs"
@@ -17,12 +16,13 @@ import (
 )
 
 // The commands about browsers. They change the data folder and do not use the API: only someone who may write that folder
-// may name a program for the server to run. A running server sees a change within ten seconds.
+// may name a program for the server to run. Over the API administrators install builds too, and name a version alone. A
+// running server sees a change within ten seconds.
 
 type browserCommands struct {
 	List    browserList    `cmd:"" help:"List the browsers that serve would know."`
 	Add     browserAdd     `cmd:"" help:"Let profiles be run by a browser that lies elsewhere."`
-	Install browserInstall `cmd:"" help:"Fetch a build of Chrome for Testing. Nothing is ever fetched but by this command."`
+	Install browserInstall `cmd:"" help:"Download a build of Chrome for Testing."`
 	Remove  browserRemove  `cmd:"" help:"Forget a browser that was added, or delete a build that was installed."`
 }
 
@@ -51,19 +51,14 @@ func (b *browserData) claim(ctx context.Context) (release func(), err error) {
 	if ownedByOther(b.Data) { // what root writes there the server could not read
 		return nil, refusef("%s belongs to another user; run this as that user, such as with: sudo -u USER warren browser …", b.Data)
 	}
-	lock := flock.New(filepath.Join(b.Data, "browsers.lock"), flock.SetPermissions(0o600))
-	waiting, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	ok, err := lock.TryLockContext(waiting, 50*time.Millisecond)
+	release, err = runs.LockBrowsers(ctx, b.Data, 5*time.Second)
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded) || err == nil && !ok:
-		return nil, fmt.Errorf("another warren browser command is at work on %s; wait for its end", b.Data)
-	case err != nil:
-		return nil, fmt.Errorf("the data folder cannot be written: %w; choose another with --data DIR", err)
+	case err == nil || ctx.Err() != nil:
+		return release, err
+	case errors.Is(err, runs.ErrBrowsersLocked):
+		return nil, fmt.Errorf("%w on %s; wait for its end", err, b.Data)
 	}
-	return func() { lock.Unlock() }, nil //nolint:errcheck // the process ends
+	return nil, fmt.Errorf("the data folder cannot be written: %w; choose another with --data DIR", err)
 }
 
 type browserList struct {
@@ -204,14 +199,15 @@ type browserInstall struct {
 
 // Run downloads a build, verifies it and installs it in the data folder.
 func (b *browserInstall) Run(ctx context.Context, c *console) error {
+	if b.Mirror == runs.InstallOff {
+		return misusef("--browser-mirror (WARREN_BROWSER_MIRROR) is off: give an address, or leave it out for Chrome for Testing's own")
+	}
 	release, err := b.claim(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	found, fresh, err := shim.InstallBrowser(ctx, shim.Installation{Mirror: b.Mirror, Version: b.Version,
-		Folder:   filepath.Join(b.Data, "browsers"),
-		Progress: func(line string) { fmt.Fprintln(c.stderr, line) }})
+	found, fresh, err := runs.InstallBrowser(ctx, b.Data, b.Mirror, b.Version, progressLines(c.stderr))
 	if err != nil {
 		return err
 	}
@@ -220,4 +216,26 @@ func (b *browserInstall) Run(ctx context.Context, c *console) error {
 		what = "there already:"
 	}
 	return b.tell(c, found, what)
+}
+
+// progressLines returns what prints an installation's progress: each step, and each quarter of the download.
+func progressLines(w io.Writer) func(shim.InstallProgress) {
+	var last string
+	return func(p shim.InstallProgress) {
+		line := string(p.Step)
+		switch {
+		case p.Step == shim.Looking:
+			return
+		case p.Step == shim.Downloading && p.DoneBytes == 0:
+			line = "fetching " + p.Address
+		case p.Step == shim.Downloading && p.TotalBytes > 0:
+			line = fmt.Sprintf("fetched %d %% of %d MiB", p.DoneBytes*4/p.TotalBytes*25, p.TotalBytes>>20)
+		case p.Step == shim.Downloading:
+			line = fmt.Sprintf("fetched %d MiB", p.DoneBytes>>25<<5)
+		}
+		if line != last {
+			fmt.Fprintln(w, line)
+		}
+		last = line
+	}
 }

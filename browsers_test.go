@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"warren/runs"
+	"warren/shim"
 	"warren/testnet"
 )
 
@@ -67,4 +68,23 @@ func TestBrowserCommands(t *testing.T) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// TestProgressLines: a download of minutes prints a line for each step and each quarter, not for each part.
+func TestProgressLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	tell := progressLines(&out)
+	tell(shim.InstallProgress{Step: shim.Looking})
+	p := shim.InstallProgress{Step: shim.Downloading, Address: "https://mirror.example/b.zip", TotalBytes: 100 << 20}
+	for ; p.DoneBytes <= p.TotalBytes; p.DoneBytes += 1 << 20 {
+		tell(p)
+	}
+	p.Step = shim.Unpacking
+	tell(p)
+	want := "fetching https://mirror.example/b.zip\nfetched 0 % of 100 MiB\nfetched 25 % of 100 MiB\nfetched 50 % of 100 MiB\n" +
+		"fetched 75 % of 100 MiB\nfetched 100 % of 100 MiB\nunpacking\n"
+	if out.String() != want {
+		t.Errorf("%s\nwant\n%s", out.String(), want)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
+	"warren/shim"
 )
 
 // serveConfig holds the settings of `warren serve`. A flag overrides the environment, which overrides the file and the default.
@@ -25,6 +26,7 @@ type serveConfig struct {
 	Data             string        `env:"WARREN_DATA" placeholder:"DIR" help:"Data folder. Default: the platform's data folder."`
 	Browser          string        `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to run. Default: the first one found."`
 	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
+	BrowserMirror    string        `name:"browser-mirror" env:"WARREN_BROWSER_MIRROR" placeholder:"URL" help:"Where administrators install browsers from over the API: the folder of known-good-versions-with-downloads.json. off: not at all. Default: Chrome for Testing's own."`
 	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
 	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
 	CheckURL6        []string      `name:"check-url6" env:"WARREN_CHECK_URL6" placeholder:"URL" help:"The same for a proxy's exit over IPv6: a service that has no IPv4 address. Default: not asked."`
@@ -95,6 +97,7 @@ func (c *serveConfig) resolve() error {
 	c.given = c.settings()
 	c.resolveData(&f)
 	c.resolveBrowsers(&f)
+	c.checkBrowserMirror(&f)
 	c.resolveClientFiles(&f)
 	c.checkListen(&f)
 	c.resolveTLS(&f)
@@ -133,6 +136,15 @@ func (c *serveConfig) resolveBrowsers(f *faults) {
 		if abs, err := filepath.Abs(dir); err == nil {
 			c.Browsers[i] = abs
 		}
+	}
+}
+
+func (c *serveConfig) checkBrowserMirror(f *faults) {
+	if c.BrowserMirror == runs.InstallOff {
+		return
+	}
+	if err := shim.CheckMirror(c.BrowserMirror); err != nil {
+		f.add("%w", err)
 	}
 }
 
@@ -334,7 +346,8 @@ func (cfg *serveConfig) api(address net.Addr) api.Config {
 
 // runs is the configuration of the runs.
 func (cfg *serveConfig) runs(own pool.Own) runs.Config {
-	c := runs.Config{Data: cfg.Data, Browser: cfg.Browser, Browsers: cfg.Browsers, Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
+	c := runs.Config{Data: cfg.Data, Browser: cfg.Browser, Browsers: cfg.Browsers, BrowserMirror: cfg.BrowserMirror,
+		Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
 		Protected: cfg.covered(), ReadOnly: cfg.readOnly(), ClientFiles: cfg.ClientFiles, FilesQuota: cfg.FilesQuota.bytes(),
 		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
 		Warm:     cfg.Warm,

@@ -17,6 +17,7 @@ type Config struct {
 	Browsers         []string      // folders with further builds
 	Headless         string        // auto, always or never
 	AllowPrivate     bool          // whether pages reach private networks and this machine
+	BrowserMirror    string        // where builds are downloaded from; "" Chrome for Testing's own; InstallOff: not over the API
 	Protected        []string      // folders and files that no run may read or write
 	ReadOnly         bool          // whether runs may only read everything else
 	ClientFiles      []string      // folders that runs may write despite ReadOnly

@@ -157,6 +157,8 @@ type (
 	Phase = shim.Phase
 	// ListedBrowser is a browser of this machine and the place where it was found.
 	ListedBrowser = shim.Listed
+	// InstallProgress says how far the installation of a browser is.
+	InstallProgress = shim.InstallProgress
 )
 
 // TicketProtocol is the prefix of the WebSocket subprotocol that carries a ticket.

@@ -61,8 +61,35 @@ func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
 	return path, errors.Join(err, lock.Unlock())
 }
 
-// Installation says which build of Chrome for Testing to download, from where, and into which folder.
-type Installation = builds.Installation
+type (
+	// Installation says which build of Chrome for Testing to download, from where, and into which folder.
+	Installation = builds.Installation
+	// InstallProgress says how far an installation is.
+	InstallProgress = builds.Progress
+	// InstallFailure is an installation that failed for a reason with a remedy of its own.
+	InstallFailure = builds.Failure
+)
+
+// The steps of an installation, the reasons for which one fails, and the source of what was installed.
+const (
+	Looking     = builds.Looking
+	Downloading = builds.Downloading
+	Unpacking   = builds.Unpacking
+	Checking    = builds.Checking
+
+	MirrorUnreachable = builds.Unreachable
+	NoBuild           = builds.NoBuild
+	DownloadUntrusted = builds.Untrusted
+	BuildUnusable     = builds.Unusable
+
+	SourceInstalled = builds.SourceInstalled
+)
+
+// IsBuildVersion reports whether InstallBrowser takes a version: a major, or all four numbers.
+func IsBuildVersion(version string) bool { return builds.IsVersion(version) }
+
+// CheckMirror returns an error unless builds may be downloaded from an address; "" is Chrome for Testing's own.
+func CheckMirror(address string) error { return builds.CheckMirror(address) }
 
 // InstallBrowser downloads, verifies and unpacks a build. fresh is false if the build was already installed.
 func InstallBrowser(ctx context.Context, in Installation) (found Installed, fresh bool, err error) {

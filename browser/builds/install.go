@@ -17,7 +17,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -29,10 +28,10 @@ import (
 
 // Installation says what to fetch and where to put it.
 type Installation struct {
-	Mirror   string       // URL of the folder that holds known-good-versions-with-downloads.json; "": Chrome for Testing's own
-	Version  string       // a major ("124": its newest build), or all four numbers
-	Folder   string       // gets one folder per version
-	Progress func(string) // is called with each step, since a download takes minutes; nil: nobody is told
+	Mirror   string         // URL of the folder that holds known-good-versions-with-downloads.json; "": Chrome for Testing's own
+	Version  string         // a major ("124": its newest build), or all four numbers
+	Folder   string         // gets one folder per version
+	Progress func(Progress) // is called at each step and with each part of a download; nil: nobody is told
 }
 
 // The list of Chrome for Testing's builds (https://github.com/GoogleChromeLabs/chrome-for-testing) and the limits of a download in bytes.
@@ -54,14 +53,15 @@ const unfinishedPrefix = ".new-"
 
 // Install downloads a build of Chrome for Testing, verifies it, and unpacks it into a folder named after its version. fresh is false if
 // that folder existed already. It accepts https, and http from this machine only. It refuses a build without a checksum. A failed
-// installation leaves nothing behind. Only one caller at a time may use a folder.
+// installation leaves nothing behind. Only one caller at a time may use a folder. An error with a remedy of its own is a *Failure.
 func Install(ctx context.Context, in Installation) (found browser.Installed, fresh bool, err error) {
-	if !regexp.MustCompile(`^\d{1,5}(\.\d{1,5}\.\d{1,5}\.\d{1,5})?$`).MatchString(in.Version) {
+	if !IsVersion(in.Version) {
 		return found, false, fmt.Errorf("%q is no version: give a major such as 124, or a build such as 124.0.6367.207", in.Version)
 	}
 	if strings.Contains(in.Version, ".") && exists(filepath.Join(in.Folder, in.Version)) {
 		return in.installed(ctx, in.Version)
 	}
+	in.tell(Progress{Step: Looking})
 	m, err := openMirror(in.Mirror)
 	if err != nil {
 		return found, false, err
@@ -88,7 +88,7 @@ func (in Installation) installed(ctx context.Context, version string) (browser.I
 	dir := filepath.Join(in.Folder, version)
 	found, err := inspectBelow(ctx, dir)
 	if err != nil {
-		return found, false, fmt.Errorf(
+		return found, false, fail(Unusable,
 			"%s is there and does not work (%w); remove it with `warren browser remove %s`, then install it anew", dir, err, version)
 	}
 	return found, false, nil
@@ -117,22 +117,24 @@ func (in Installation) fetch(ctx context.Context, m *mirror, build download) (fo
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	archive, unpacked := filepath.Join(work, "zip"), filepath.Join(work, "build")
-	if in.Progress != nil {
-		in.Progress("fetching " + build.address.Redacted())
-	}
-	if err := m.download(ctx, build, archive); err != nil {
+	count := &meter{in, Progress{Step: Downloading, Address: shown(build.address)}}
+	if err := m.download(ctx, build, archive, count); err != nil {
 		return found, err
 	}
+	count.now.Step = Unpacking
+	in.tell(count.now)
 	if err := unzip(ctx, archive, unpacked); err != nil {
-		return found, fmt.Errorf("%s cannot be unpacked: %w", build.address.Redacted(), err)
+		return found, fail(Untrusted, "%s cannot be unpacked: %w", shown(build.address), err)
 	}
+	count.now.Step = Checking
+	in.tell(count.now)
 	if found, err = inspectBelow(ctx, unpacked); err != nil {
-		return found, fmt.Errorf("the build was fetched and does not run on this machine, so nothing was installed: %w. A library may "+
-			"be missing; installing the distribution's Chromium brings what Chrome needs", err)
+		return found, fail(Unusable, "the build was fetched and does not run on this machine, so nothing was installed: %w. A library "+
+			"may be missing; installing the distribution's Chromium brings what Chrome needs", err)
 	}
 	if found.Version != build.version {
-		return found, fmt.Errorf("the build says that it is %s, and the list of builds that it is %s; nothing was installed", found.Version,
-			build.version)
+		return found, fail(Untrusted, "the build says that it is %s, and the list of builds that it is %s; nothing was installed",
+			found.Version, build.version)
 	}
 	if err := syncAll(unpacked); err != nil {
 		return found, err
@@ -234,7 +236,7 @@ func (m *mirror) permits(u *url.URL) error {
 	if here := u.Hostname() == "localhost" || err == nil && ip.IsLoopback(); u.Scheme == "http" && m.plain && here {
 		return nil
 	}
-	return fmt.Errorf("%s is refused: browsers come over https, or over http from this machine", u.Redacted())
+	return fail(Untrusted, "%s is refused: browsers come over https, or over http from this machine", shown(u))
 }
 
 // get requests u. A status other than 200 is a *statusError.
@@ -248,21 +250,27 @@ func (m *mirror) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 	}
 	res, err := m.client.Do(req)
 	if err != nil {
-		return nil, err
+		if outer, ok := errors.AsType[*url.Error](err); ok {
+			err = outer.Err // the outer text has the whole address
+		}
+		if _, ok := errors.AsType[*Failure](err); ok { // a redirect that is refused
+			return nil, err
+		}
+		return nil, fail(Unreachable, "%s cannot be read: %w", shown(u), err)
 	}
 	if res.StatusCode != http.StatusOK {
 		res.Body.Close()
-		return nil, &statusError{u.Redacted(), res.StatusCode}
+		return nil, &Failure{Unreachable, &statusError{shown(u), res.StatusCode}}
 	}
 	return res, nil
 }
 
 type statusError struct {
-	url    string
-	status int
+	address string
+	status  int
 }
 
-func (e *statusError) Error() string { return fmt.Sprintf("%s answered %d", e.url, e.status) }
+func (e *statusError) Error() string { return fmt.Sprintf("%s answered %d", e.address, e.status) }
 
 // readSmall reads a file of at most limit bytes.
 func (m *mirror) readSmall(ctx context.Context, u *url.URL, limit int64) ([]byte, error) {
@@ -274,10 +282,13 @@ func (m *mirror) readSmall(ctx context.Context, u *url.URL, limit int64) ([]byte
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%s is larger than %d MiB", u.Redacted(), limit>>20)
+	if err != nil {
+		return nil, fail(Unreachable, "%s broke off: %w", shown(u), err)
 	}
-	return text, err
+	if int64(len(text)) > limit {
+		return nil, fail(Untrusted, "%s is larger than %d MiB", shown(u), limit>>20)
+	}
+	return text, nil
 }
 
 // download is a build that the mirror offers.
@@ -290,7 +301,7 @@ type download struct {
 // find looks up a version in the mirror's list.
 func (m *mirror) find(ctx context.Context, version, platform string) (best download, err error) {
 	if platform == "" {
-		return best, fmt.Errorf("there are no builds of Chrome for Testing for %s/%s: install a Chromium with the system's package "+
+		return best, fail(NoBuild, "there are no builds of Chrome for Testing for %s/%s: install a Chromium with the system's package "+
 			"manager, and name it with `warren browser add PATH`", runtime.GOOS, runtime.GOARCH)
 	}
 	text, err := m.readSmall(ctx, m.base.JoinPath(indexName), maxIndex)
@@ -306,7 +317,7 @@ func (m *mirror) find(ctx context.Context, version, platform string) (best downl
 		}
 	}
 	if err := json.Unmarshal(text, &index); err != nil {
-		return best, fmt.Errorf("%s is no list of builds: %w", m.base.Redacted()+indexName, err)
+		return best, fail(Untrusted, "%s is no list of builds: %w", shown(m.base)+indexName, err)
 	}
 	majors := []int{}
 	for _, v := range index.Versions {
@@ -321,23 +332,23 @@ func (m *mirror) find(ctx context.Context, version, platform string) (best downl
 			}
 			address, err := m.base.Parse(d.URL)
 			if err != nil {
-				return best, fmt.Errorf("the list of builds: %w", err)
+				return best, fail(Untrusted, "the list of builds names no address of %s", v.Version)
 			}
 			best = download{v.Version, address, d.SHA256}
 		}
 	}
 	if best.address == nil {
 		if len(majors) == 0 {
-			return best, fmt.Errorf("the mirror has no build for %s", platform)
+			return best, fail(NoBuild, "the mirror has no build for %s", platform)
 		}
-		return best, fmt.Errorf("the mirror has no build %s for %s; its majors are %d to %d", version, platform, slices.Min(majors),
+		return best, fail(NoBuild, "the mirror has no build %s for %s; its majors are %d to %d", version, platform, slices.Min(majors),
 			slices.Max(majors))
 	}
 	return best, nil
 }
 
-// download fetches a build to path and verifies its checksum.
-func (m *mirror) download(ctx context.Context, build download, path string) error {
+// download fetches a build to path and verifies its checksum. count is told of each part.
+func (m *mirror) download(ctx context.Context, build download, path string, count *meter) error {
 	want, err := m.checksum(ctx, build)
 	if err != nil {
 		return err
@@ -354,30 +365,36 @@ func (m *mirror) download(ctx context.Context, build download, path string) erro
 	var sum hash.Hash = sha256.New()
 	if want == nil {
 		if want = storedMD5(res.Header); want == nil {
-			return fmt.Errorf("nothing vouches for %s: neither a sha256 in the list of builds, nor a file of that name with .sha256, "+
-				"nor an x-goog-hash header; it is not taken", build.address.Redacted())
+			return fail(Untrusted, "nothing vouches for %s: neither a sha256 in the list of builds, nor a file of that name with "+
+				".sha256, nor an x-goog-hash header; it is not taken", shown(build.address))
 		}
 		sum = md5.New() //nolint:gosec // see the import
 	}
 	if res.ContentLength > maxArchive {
-		return fmt.Errorf("%s is larger than %d MiB", build.address.Redacted(), maxArchive>>20)
+		return fail(Untrusted, "%s is larger than %d MiB", shown(build.address), maxArchive>>20)
 	}
+	count.now.TotalBytes = max(0, res.ContentLength)
+	count.in.tell(count.now)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(steadyReader{res.Body, late}, maxArchive+1))
+	n, err := io.Copy(io.MultiWriter(f, sum, count), io.LimitReader(steadyReader{res.Body, late}, maxArchive+1))
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	switch err = errors.Join(err, f.Close()); {
+	err = errors.Join(err, f.Close())
+	if disk, ok := errors.AsType[*fs.PathError](err); ok {
+		return disk
+	}
+	switch {
 	case err != nil:
-		return fmt.Errorf("%s broke off: %w", build.address.Redacted(), err)
+		return fail(Unreachable, "%s broke off: %w", shown(build.address), err)
 	case n > maxArchive:
-		return fmt.Errorf("%s is larger than %d MiB", build.address.Redacted(), maxArchive>>20)
+		return fail(Untrusted, "%s is larger than %d MiB", shown(build.address), maxArchive>>20)
 	case !slices.Equal(sum.Sum(nil), want):
-		return fmt.Errorf("%s is not what it should be: its checksum is %x, and should be %x; it is not taken", build.address.Redacted(),
-			sum.Sum(nil), want)
+		return fail(Untrusted, "%s is not what it should be: its checksum is %x, and should be %x; it is not taken",
+			shown(build.address), sum.Sum(nil), want)
 	}
 	return nil
 }
@@ -410,7 +427,7 @@ func (m *mirror) checksum(ctx context.Context, build download) ([]byte, error) {
 	}
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != sha256.Size {
-		return nil, fmt.Errorf("the sha256 of %s is none: %.80q", build.address.Redacted(), text)
+		return nil, fail(Untrusted, "the sha256 of %s is none: %.80q", shown(build.address), text)
 	}
 	return sum, nil
 }
