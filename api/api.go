@@ -55,6 +55,7 @@ type API struct {
 	compressors  compressors
 	deals        deals
 	jobs         jobs
+	installs     installations
 	keyContexts  keyContexts
 	hosts        map[string]bool // accepted Host values
 	origins      map[string]bool // accepted Origin values

@@ -61,6 +61,7 @@ const testAdminKey = "a-key-of-the-tests-own-making-0123456789"
 type setup struct {
 	Listen, Data, Browser, Executable string
 	Browsers                          []string
+	BrowserMirror                     string
 	CheckURL, CheckURL6               []string
 	CheckUDPURL                       string
 	CheckTimeout                      time.Duration
@@ -85,7 +86,8 @@ func testSetup(t testing.TB) *setup {
 	browser := testnet.FakeBrowser(t, "Chromium 156.0.8078.79", dir, "chromium")
 	return &setup{Listen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Browser: browser, Executable: filepath.Join(dir, "no-shim"),
 		CheckTimeout: 10 * time.Second, RotateEvery: time.Hour, RotateTimeout: 10 * time.Second, MaxQueue: 1000, APIKey: testAdminKey,
-		CheckURL: []string{"http://" + testnet.LocalSite + "/ip"}}
+		BrowserMirror: "http://127.0.0.1:1", // nothing answers there
+		CheckURL:      []string{"http://" + testnet.LocalSite + "/ip"}}
 }
 
 // newAPI serves until the test ends, with the admin's key.
@@ -125,7 +127,8 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	every := pool.ParseEvery(c.CheckEvery, func(format string, v ...any) { t.Fatalf(format, v...) })
 	px := pool.New(ctx, pool.Config{AtOnce: c.CheckAtOnce, Every: every, RotateEvery: c.RotateEvery, RotateTimeout: c.RotateTimeout,
 		Own: own}, log, st, ev, checker)
-	cfg := runs.Config{Data: c.Data, Executable: c.Executable, Browser: c.Browser, Browsers: c.Browsers, Headless: "always",
+	cfg := runs.Config{Data: c.Data, Executable: c.Executable, Browser: c.Browser, Browsers: c.Browsers,
+		BrowserMirror: c.BrowserMirror, Headless: "always",
 		AllowPrivate: !c.ClosedPrivate, MaxStarting: runtime.NumCPU(), MaxQueue: c.MaxQueue, QueueTimeout: enough, StartTimeout: enough,
 		TrashDays: 30, FilesQuota: 5 << 30, Own: own}
 	if c.APIKey != "" {

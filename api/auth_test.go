@@ -84,6 +84,9 @@ func routeTable() map[string]route {
 		"PATCH " + p + "/workspaces/{id}":                            {scope: "admin", body: `{"name":"renamed"}`},
 		"GET " + p + "/server":                                       {scope: "admin"},
 		"GET " + p + "/browsers":                                     {scope: "read"},
+		"POST " + p + "/browsers":                                    {scope: "admin", body: `{"version":"131"}`},
+		"GET " + p + "/browsers/installation":                        {scope: "admin"},
+		"DELETE " + p + "/browsers/installation":                     {scope: "admin"},
 		"GET " + p + "/events":                                       {scope: "read", query: "x=1"}, // refused before it streams
 		"GET /openapi.json":                                          {},
 		"GET /healthz":                                               {},

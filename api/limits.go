@@ -21,7 +21,7 @@ func slowOperations() []string {
 		"GET /profiles/{id}/screenshot", "GET /profiles/{id}/pdf",
 		"GET /profiles/{id}/explain", "GET /profiles/{id}/traffic",
 		"POST /proxies/{id}/check", "POST /proxies/check", "POST /proxies/check-all", "POST /proxies/{id}/rotate",
-		"POST /proxies/import", "GET /server", "GET /proxies/export", "GET /proxies/{id}/traffic",
+		"POST /proxies/import", "GET /server", "DELETE /browsers/installation", "GET /proxies/export", "GET /proxies/{id}/traffic",
 	}
 }
 

@@ -43,6 +43,7 @@ var memberMessages = map[string]string{
 	"port":              enterPort,
 	"proxies":           `Choose "each", {"tag","pick"} with pick random, leastUsed or roundRobin, a list of ids, or null.`,
 	"proxyId":           `Choose a proxy by its id, null for none, or {"tag","pick"} with pick random, leastUsed, roundRobin or sticky.`,
+	"version":           "Enter a major version such as 131, or a build such as 131.0.6778.204.",
 	"width":             "Enter a width from 320 to 7,680 pixels.",
 }
 

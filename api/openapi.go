@@ -57,6 +57,9 @@ func describeOperation(op *huma.Operation, sc store.Right) {
 	if op.Method == http.MethodPost && op.OperationID[:6] == "create" || op.OperationID == "addProxy" {
 		op.DefaultStatus = http.StatusCreated
 	}
+	if op.OperationID == "installBrowser" {
+		op.DefaultStatus = http.StatusAccepted
+	}
 	if op.Method == http.MethodDelete {
 		op.DefaultStatus = http.StatusNoContent
 	}
@@ -73,6 +76,7 @@ var moreErrors = map[string][]int{
 	"createCapability": {409}, "revokeCapability": {409}, "createTicket": {429}, "leakTest": {409, 429, 504},
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
 	"rotateProxy": {409, 429, 502}, "proxySecret": {409}, "deleteDownload": {409}, "listRunHosts": {404},
+	"installBrowser": {409}, "getInstallation": {404}, "cancelInstallation": {404},
 	"listProfiles": {410}, "listProxies": {410}, "listProfileRuns": {410}, "listCapabilities": {410}, "listKeys": {410},
 	"batchProfiles": {409}, "listJobs": {410}, "listWorkspaces": {410}, "listAudit": {410}, "listDownloads": {409, 410},
 }
@@ -136,6 +140,7 @@ func (s *API) describe() []byte {
 	showLists(o)
 	showFiles(o)
 	showJobs(o)
+	showInstallation(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
 		panic(err) // a document of plain values cannot fail; a test reads it

@@ -55,7 +55,7 @@ func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "Events: stream what happens", "events", nil, nil)
 	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `batch_created` for many, `updated`, " +
 		"`status`, `deleted`, `restored`, `batch_changed` for those of a job), `job.*` of the key's own jobs " +
-		"(`created`, `progress`, `ended`), " +
+		"(`created`, `progress`, `ended`), `browser.*` for administrators that see all workspaces (`progress`, `installed`, `failed`), " +
 		"`run.*` (`started`, `updated`, `expiring`, `fallback`, `ended`), `proxy.*` (`created`, `imported` for a whole list, `updated`, " +
 		"`checked`, `all_checked` for many at once, `died`, `returned`, `exit_changed`, `deleted`), `key.*` and `capability.*` " +
 		"(`created`, `revoked`).\n\n" +

@@ -97,7 +97,21 @@ var descriptions = map[string]string{
 	"listProxyChecks": "Newest first; the last 100 are kept. A change of the address or the credentials deletes them.",
 	"listBrowsers": "All that are found, the default first: it runs profiles that declare no `browserVersion`. A declared version " +
 		"runs in the browser of that major version, else in the nearest newer, else in the newest. `browser.match` in " +
-		"the answer of start says which. `warren browser add` and `install` add browsers; no key can.",
+		"the answer of start says which. Administrators install builds (installBrowser). Only `warren browser add` and flags of serve " +
+		"name other programs.",
+	"installBrowser": "Downloads a build of Chrome for Testing, verifies it, and installs it in the server's data folder. A request " +
+		"names a version alone. The mirror is `--browser-mirror` of serve, by default Chrome for Testing's own; with `off` the answer " +
+		"is 403 `installation_not_allowed`. The key must see all workspaces, because their profiles run with the browsers.\n\n" +
+		"The answer is 202 with the installation, which goes on without its client and its key. A build that is there already is done at " +
+		"once. Follow the others with GET /browsers/installation, or with `browser.progress` (at most two a second and one for each " +
+		"step), `browser.installed` and `browser.failed`. Their data is the installation.\n\n" +
+		"One installation runs at a time: 409 `browsers_busy`, also while a `warren browser` command is at work. The request is recorded " +
+		"(GET /audit).\n\n" +
+		"`error` of one that failed says what to do. Its `code` is `mirror_unreachable`, `build_not_found`, `download_untrusted` " +
+		"(such as a wrong checksum), `browser_unusable` (it does not run on the machine), `disk_full`, `installation_cancelled` or " +
+		"`server_stopping`. Nothing of it stays.",
+	"getInstallation":    "The last one since the server started, also after its end. 404 `installation_not_found` if there was none.",
+	"cancelInstallation": "Answers when it has ended and nothing of it stays. One that has ended already stays as it is.",
 	"listProxies": "Without `page`, `limit` and `after` all proxies that match the filters are answered. Passwords never are. " +
 		"Filters combine; `total` is the number of matches, exact if `totalIsExact` is true. `page` and `after` work in every order.",
 	"addProxy": "As fields, or as one `url`. The password is sealed at rest and never answered.",
@@ -118,8 +132,8 @@ var descriptions = map[string]string{
 		"`@` is in `url`, with %XX. Names, tags and notes that begin so get a `'` in front, which import removes.",
 	"proxySecret": "The only way to a stored password except an export with `secrets`. The access is recorded (GET /audit) " +
 		"before it is answered. If it cannot be recorded, nothing is answered.",
-	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, and each workspace made or " +
-		"renamed. A record has the key, the action, the " +
+	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, each workspace made or " +
+		"renamed, and each request to install a browser. A record has the key, the action, the " +
 		"object, the time and the caller's address. A key that sees some workspaces only sees their records.",
 	"updateProxy": updateProxyText,
 	"patchProxy":  updateProxyText,

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"warren/events"
 	"warren/problem"
 )
 
@@ -59,10 +60,12 @@ func (s *API) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// receives reports whether the caller may receive an event of a workspace, which may be for one key alone. Others without a
-// workspace are for keys that see all workspaces.
+// receives reports whether the caller may receive an event of a workspace, which may be for one key alone or for administrators.
+// Others without a workspace are for keys that see all workspaces.
 func (c *caller) receives(workspace, key string) bool {
 	switch {
+	case key == events.Administrators:
+		return c.has(scopeAdmin) && c.Sees.SeesAll()
 	case key != "":
 		return key == c.KeyID
 	case workspace == "":

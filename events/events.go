@@ -16,11 +16,14 @@ const Backlog = 256
 // Lost is the type of the event that reports missed events.
 const Lost = "events.lost"
 
+// Administrators in place of a key's id addresses an event to whoever administers the server. It is no key's id.
+const Administrators = "administrators"
+
 // Event is something that happened to an object.
 type Event struct {
 	Type      string
 	Workspace string // "": only for subscribers that see all workspaces, unless Key is set
-	Key       string // the id of the key that alone receives it; "": every key that sees the workspace
+	Key       string // the id of the key that alone receives it, or Administrators; "": every key that sees the workspace
 	Data      any    // written as JSON when somebody reads it: it must not change any more
 }
 
