@@ -29,6 +29,7 @@ func TestWorkbench(t *testing.T) {
 	t.Run("no browser", func(t *testing.T) { noBrowser(t, d) })
 	t.Run("a changed form", func(t *testing.T) { changedForm(t, d) })
 	t.Run("pictures", func(t *testing.T) { listPictures(t, d) })
+	t.Run("an installation", func(t *testing.T) { installBrowser(t, d) })
 }
 
 // bench opens a place of the page with a server that answers so.

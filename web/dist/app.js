@@ -3,7 +3,7 @@ Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,
 ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,Tile,ToastArea,
 Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,duplicate,endWords,exchange,faultWords,href,html,
 isOfThisTab,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,
-useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-UTZFJYM2.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-LQLWCRCU.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["C","Connect to a running browser\
@@ -80,8 +80,8 @@ get("/summary",{workspaceId:this.workspace.value});this.#addWorkspaces(summary.w
 map(object=>object.workspaceId))}#addWorkspaces(ids){let known=this.workspaces.value,all=new Set([...known,...ids.filter(Boolean)]);all.size!==known.length&&this.
 workspaces.set([...all].sort())}chooseWorkspace(id){this.workspace.set(id),this.#counts.markAll();try{sessionStorage.setItem(WORKSPACE,id)}catch{}}#onEvent(event){
 return event.type==="events.lost"?this.readAll():(/^(profile|proxy|run|workspace)\./.test(event.type)&&this.#counts.markAll(),event.workspaceId&&this.#addWorkspaces(
-[event.workspaceId]),event.id&&this.recent.set([event,...this.recent.value.slice(0,RECENT-1)]),this.event.set(event))}};function remembered(){try{return sessionStorage.
-getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d(value),timer=T(0);return A(()=>setText(now=>now.trim()===value?now:value),[value]),
+[event.workspaceId]),event.id&&!event.type.endsWith(".progress")&&this.recent.set([event,...this.recent.value.slice(0,RECENT-1)]),this.event.set(event))}};function remembered(){
+try{return sessionStorage.getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d(value),timer=T(0);return A(()=>setText(now=>now.trim()===value?now:value),[value]),
 A(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
     <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
 timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />

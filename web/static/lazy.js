@@ -31,6 +31,7 @@ export const AddProxies = lazy('AddProxies');
 export const CheckDialog = lazy('CheckDialog');
 export const ConnectDialog = lazy('ConnectDialog');
 export const FirstRun = lazy('FirstRun');
+export const Install = lazy('Install');
 export const LivePage = lazy('LivePage');
 export const Palette = lazy('Palette');
 export const ProfileDialog = lazy('ProfileDialog');

@@ -88,7 +88,7 @@ export class Model {
     if (event.type === 'events.lost') return this.readAll(); // the server has dropped the events since
     if (/^(profile|proxy|run|workspace)\./.test(event.type)) this.#counts.markAll();
     if (event.workspaceId) this.#addWorkspaces([event.workspaceId]);
-    if (event.id) this.recent.set([event, ...this.recent.value.slice(0, RECENT - 1)]);
+    if (event.id && !event.type.endsWith('.progress')) this.recent.set([event, ...this.recent.value.slice(0, RECENT - 1)]);
     return this.event.set(event);
   }
 }

@@ -16,4 +16,5 @@ export { ProxyDrawer } from './proxies/drawer/drawer.js';
 export { ProxyDialog } from './proxychoice.js';
 export { ProxyForm } from './proxyform.js';
 export { SaveView } from './saveview.js';
+export { Install } from './settings/install.js';
 export { SettingsPage } from './settings/page.js';

@@ -149,6 +149,12 @@ const TITLES = {
   disk_full: 'The disk is full',
   server_stopping: 'Warren is stopping',
   login_link_gone: 'This link is used up',
+  browsers_busy: 'Another installation is under way',
+  installation_not_allowed: 'This server installs no browsers from here',
+  mirror_unreachable: 'The download did not work',
+  build_not_found: 'There is no such build',
+  download_untrusted: 'The download is not what it should be',
+  browser_unusable: 'This build does not run on the server',
 };
 
 // WORDS replace the API's texts that mention members which the page does not show.

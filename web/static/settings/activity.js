@@ -37,7 +37,7 @@ const EVENT_FILTERS = [{ name: 'about', label: 'About', options: ABOUT }];
 
 export function Activity({ params, path }) {
   const recent = path[1] === 'events';
-  return html`<div class="settings-head"><p class="lead">${recent ? 'What has happened since this page was opened, newest first.' : 'Who read or exported passwords, and who changed workspaces. Records are kept for good.'}</p>
+  return html`<div class="settings-head"><p class="lead">${recent ? 'What has happened since this page was opened, newest first.' : 'Who read or exported passwords, changed workspaces, and installed browsers. Records are kept for good.'}</p>
       <nav class="segments" aria-label="Activity"><a class="segment-button" href=${href('settings', undefined, ['activity'])} aria-current=${recent ? undefined : 'page'}>Log</a>
         <a class="segment-button" href=${href('settings', undefined, ['activity', 'events'])} aria-current=${recent ? 'page' : undefined}>Events</a></nav></div>
     ${recent ? html`<${Events} key="events" params=${params} />` : html`<${Log} key="log" params=${params} />`}`;
@@ -45,7 +45,7 @@ export function Activity({ params, path }) {
 
 function Log({ params }) {
   const action = params.get('action') || '';
-  const { rows, selection, view } = useList('/audit', { action }, ({ type }, list) => type.startsWith('workspace.') && list.changed(null, true));
+  const { rows, selection, view } = useList('/audit', { action }, ({ type }, list) => /^(?:workspace\.|browser\.(?:installed|failed))/.test(type) && list.changed(null, true));
   const columns = useColumns('audit', () => LOG);
   if (view.problem) return html`<${Missing} problem=${view.problem} what="the log" />`;
   return html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>

@@ -12,10 +12,11 @@ export const ACTIONS = [
   ['proxies.export', 'Passwords exported'],
   ['workspace.create', 'Workspace created'],
   ['workspace.rename', 'Workspace renamed'],
+  ['browser.install', 'Browser asked for'],
 ];
 
 // ABOUT are the kinds of events that a person can filter by.
-export const ABOUT = [['profile', 'Profiles'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['capability', 'Shared views']];
+export const ABOUT = [['profile', 'Profiles'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['browser', 'Installations'], ['capability', 'Shared views']];
 
 // Sentence says what a record of the log is about.
 export function Sentence({ entry }) {
@@ -26,6 +27,7 @@ export function Sentence({ entry }) {
     __proto__: null,
     'proxy.secret': () => html`${who} read the password of <${ProxyName} id=${objectId} />`,
     'proxies.export': () => html`${who} exported ${count(detail.count ?? 0, 'proxy', 'proxies')} with passwords${detail.format ? ` as ${detail.format === 'text' ? 'text' : detail.format.toUpperCase()}` : ''}${detail.tag?.length ? html`, tagged <bdi>${detail.tag.join(', ')}</bdi>` : ''}`,
+    'browser.install': () => html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
     'workspace.create': () => html`${who} created workspace ${space}`,
     'workspace.rename': () => (detail.name ? html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>` : html`${who} removed the name of workspace ${space}`),
   }[action];
@@ -92,6 +94,8 @@ const EVENTS = {
   'proxy.imported': ({ data }) => `${count(data.created ?? 0, 'proxy was', 'proxies were')} imported`,
   'key.created': () => 'A key was created',
   'key.revoked': () => 'A key was revoked',
+  'browser.installed': ({ data }) => `${data.browser?.product ?? 'A browser'} ${data.browser?.version ?? ''} was installed`,
+  'browser.failed': ({ data }) => `Version ${data.version} of the browser was not installed`,
   'workspace.created': ({ data }) => html`Workspace <bdi>${data.id}</bdi> was created`,
   'workspace.updated': ({ data }) => html`Workspace <bdi>${data.id}</bdi> was renamed`,
   'capability.created': ({ profile }) => html`A view of ${profile} was shared`,

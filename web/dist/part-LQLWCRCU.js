@@ -192,7 +192,9 @@ file’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",duplica
 le",validation_failed:"Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"\
 Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on the server",browser_failed:"The browse\
 r did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"\
-The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up"},WORDS={__proto__:null,
+The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up",browsers_busy:"Anot\
+her installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"\
+There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does not run on the server"},WORDS={__proto__:null,
 proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port a\
 nd user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes \
 are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or\
@@ -257,16 +259,7 @@ field.select(),document.execCommand("copy"),field.remove(),beside.focus()}functi
     ${children}
   </div>`}function Waiting(){return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
     ${[1,2,3,4,5].map(row=>html`<div class="bone" key=${row}></div>`)}
-  </div>`}var COMMAND="warren browser install",Browsers=class{count=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.missing()&&this.read();
-addEventListener("focus",look),document.addEventListener("visibilitychange",look);let unwatch=events.watch(({type})=>(type==="everything"||/^browsers?\./.test(type))&&
-this.read());return()=>{removeEventListener("focus",look),document.removeEventListener("visibilitychange",look),unwatch()}}async read(){let answer=await this.#api.
-get("/browsers").catch(()=>null);answer&&this.count.set(answer.data.length)}missing(){return this.count.value===0}},NO_BROWSER='No browser is installed on the s\
-erver. Run "warren browser install" there first.';function useNoStart(){let{browsers,offline}=useApp(),count2=useStore(browsers.count);return useStore(offline)?
-"Warren does not answer.":count2===0?NO_BROWSER:""}function NoBrowser(){let{browsers}=useApp(),count2=useStore(browsers.count);return html`<div role="status" class="no-browser">${count2===
-0&&html`<div class="notice"><${Icon} name="warning" /><div class="no-browser-words">
-    <p><strong>No browser is installed on the server.</strong> Profiles cannot start. Run this command there, or install Chrome or Chromium yourself.</p>
-    <p class="no-browser-do"><code>${COMMAND}</code><${Copy} text=${COMMAND} label="Copy the command" /><button type="button" class="button small" onClick=${()=>browsers.
-read()}><${Icon} name="reload" />Check again</button></p></div></div>`}</div>`}function Dialog({title,lead,sheet,about,close,children}){let app=useApp(),box=T2(null),gone=T2(!1),titleId=P2();return F2(()=>{let dialog=box.current;return dialog.
+  </div>`}function Dialog({title,lead,sheet,about,close,children}){let app=useApp(),box=T2(null),gone=T2(!1),titleId=P2();return F2(()=>{let dialog=box.current;return dialog.
 showModal(),()=>{gone.current=!0,dialog.close(),about?requestAnimationFrame(()=>app.focusPage(about)):app.keepFocus()}},[]),html`<dialog ref=${box} class=${sheet?
 "dialog sheet":"dialog"} closedby=${sheet?"closerequest":"any"}
     aria-labelledby=${titleId} onCancel=${event=>{event.preventDefault(),close()}} onClose=${()=>!gone.current&&close()}>
@@ -353,12 +346,27 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-VQGG3RD4.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-W2GTSB5C.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
-"CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),
-ProfileDrawer=lazy("ProfileDrawer"),ProxyBulkDialog=lazy("ProxyBulkDialog"),ProxyDialog=lazy("ProxyDialog"),ProxyDrawer=lazy("ProxyDrawer"),ProxyForm=lazy("Prox\
-yForm"),SaveView=lazy("SaveView"),SettingsPage=lazy("SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDialog"),Tile=lazy("Tile");var NAMED=10;async function start(app,profile,rows){if(app.browsers.missing())return app.toasts.say({text:`${profile.name} was not started.`,more:NO_BROWSER,tone:"\
+"CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy(
+"ProfileDialog"),ProfileDrawer=lazy("ProfileDrawer"),ProxyBulkDialog=lazy("ProxyBulkDialog"),ProxyDialog=lazy("ProxyDialog"),ProxyDrawer=lazy("ProxyDrawer"),ProxyForm=lazy(
+"ProxyForm"),SaveView=lazy("SaveView"),SettingsPage=lazy("SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDialog"),Tile=lazy("Tile");var COMMAND="warren browser install",Browsers=class{count=new Store(null);installation=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.
+missing()&&this.read();addEventListener("focus",look),document.addEventListener("visibilitychange",look);let unwatch=events.watch(({type,data})=>{type==="everyt\
+hing"&&this.installation.value&&this.readInstallation(),(type==="everything"||type==="browser.installed")&&this.read(),type.startsWith("browser.")&&this.sawInstallation(
+data)});return()=>{removeEventListener("focus",look),document.removeEventListener("visibilitychange",look),unwatch()}}async read(){let answer=await this.#api.get(
+"/browsers").catch(()=>null);answer&&this.count.set(answer.data.length)}async readInstallation(){try{this.sawInstallation(await this.#api.get("/browsers/install\
+ation"))}catch(problem){problem.status===404?this.installation.set({now:null}):problem.status===403&&this.installation.set({refused:problem})}}sawInstallation(now){
+let before=this.installation.value?.now;before&&(now.createdAt<before.createdAt||now.createdAt===before.createdAt&&before.endedAt)||this.installation.set({now})}missing(){
+return this.count.value===0}},NO_BROWSER='No browser is installed on the server. Install one first: in Settings, Browsers, or there with "warren browser install\
+".';function useInstallation(){let{browsers}=useApp();return A2(()=>{browsers.installation.value||browsers.readInstallation()},[]),useStore(browsers.installation)}
+function useNoStart(){let{browsers,offline}=useApp(),count2=useStore(browsers.count);return useStore(offline)?"Warren does not answer.":count2===0?NO_BROWSER:""}
+function NoBrowser(){let{browsers}=useApp(),count2=useStore(browsers.count);return html`<div role="status" class="no-browser">${count2===0&&html`<div class="notice"><${Icon} name="warning" /><${HowToInstall} /></div>`}</div>`}
+function HowToInstall(){let{browsers}=useApp(),state=useInstallation();return state&&!state.refused?html`<div class="no-browser-words"><p><strong>No browser is installed on the server.</strong> Profiles cannot start. Install one here: a build of Chrome for Testing, verified.</p><${Install} brief /></div>`:
+html`<div class="no-browser-words">
+    <p><strong>No browser is installed on the server.</strong> Profiles cannot start. Run this command there, or install Chrome or Chromium yourself.</p>
+    <p class="no-browser-do"><code>${COMMAND}</code><${Copy} text=${COMMAND} label="Copy the command" /><button type="button" class="button small" onClick=${()=>browsers.
+read()}><${Icon} name="reload" />Check again</button></p></div>`}var NAMED=10;async function start(app,profile,rows){if(app.browsers.missing())return app.toasts.say({text:`${profile.name} was not started.`,more:NO_BROWSER,tone:"\
 bad"});let proxy=profile.proxyId&&app.proxies.get(profile.proxyId);if(proxy?.status!=="dead")return begin(app,profile,rows);let happened=faultWords(proxy.lastCheck?.
 error)?.happened||"The last check failed.";return app.open(ConfirmDialog,{title:"Start through a dead proxy?",verb:"Start anyway",tone:"primary",work:async()=>{
 begin(app,profile,rows)},children:html`<p><${Name}>${proxyName(proxy)}<//>, the proxy of <${Name}>${profile.name}<//>, failed its last check. ${happened}</p>
@@ -559,8 +567,8 @@ desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:param
     <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
   </div>`:null}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,count,bytes,
 sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,Country,countryName,
-Menu,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Browsers,NO_BROWSER,useNoStart,NoBrowser,Dialog,ConfirmDialog,ProblemDialog,Router,href,checkMany,
-CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,
-useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,FirstRun,LivePage,
-Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,start,begin,beginMany,duplicate,
-restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
+Menu,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href,checkMany,CheckAll,Checked,ProxyCache,useProxy,
+Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,useList,useColumns,useSort,BulkBar,
+takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,FirstRun,LivePage,Palette,ProfileDialog,ProfileDrawer,
+ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,
+begin,beginMany,duplicate,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-UTZFJYM2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-LQLWCRCU.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1332,19 +1332,41 @@ length>0&&html`<${Tags} tags=${proxy.tags} most=${20} />`],["Notes",proxy.notes&
 ["Workspace",html`<bdi>${proxy.workspaceId}</bdi>`],["ID",html`<span class="mono">${proxy.id}</span>`]]} />`}function SaveView({params,close}){let app=useApp(),form=useForm({label:""});return html`<${Dialog} title="Save this view" lead="It is kept in this browser, in the sidebar." close=${close}><${Form} form=${form} work=${async({
 label})=>{app.saveView({label:label.trim(),params}),close()}} foot=${html`
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.label.trim()}>Save</button>`}>
-    <${Text} form=${form} name="label" label="Name" autofocus maxlength="40" placeholder="Shops in Germany" /><//><//>`}var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
+    <${Text} form=${form} name="label" label="Name" autofocus maxlength="40" placeholder="Shops in Germany" /><//><//>`}var STEPS={__proto__:null,looking:"Looking for the build…",downloading:"Downloading…",unpacking:"Unpacking…",checking:"Checking that it runs…"};function Install({
+brief}){let{api,browsers}=useApp(),state=useInstallation(),form=useForm({version:ownMajor()}),now=state?.now,running=!!(now&&!now.endedAt),root=T(null),before=T(
+null);if(A(()=>{before.current!==null&&before.current!==running&&document.activeElement===document.body&&root.current?.querySelector("button, input")?.focus(),state&&
+(before.current=running)},[running,!!state]),A(()=>{now?.status==="done"&&form.set("version","")},[now?.endedAt]),!state||state.refused)return null;let install=async({
+version})=>browsers.sawInstallation(await api.post("/browsers",{version:version.trim()})),submit=event=>{event.preventDefault(),form.send(install)},again=()=>form.
+send(()=>install(now));return html`<div class="install" ref=${root} aria-live=${brief?"off":void 0}>
+    ${running?html`<${Progress} now=${now} />`:html`<form class="install-form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
+      <${Text} form=${form} name="version" label="Version" inputmode="decimal" maxlength="23" placeholder="131" />
+      <button class="button primary" disabled=${form.busy||!form.values.version.trim()}><${Icon} name="download" />${form.busy?"Asking…":"Install"}</button></form>
+      ${!brief&&html`<p class="hint">A major version such as 131: its newest build. Or a build such as 131.0.6778.204.</p>`}
+      <${ProblemBox} problem=${form.problem} shown=${form.shown()} />`}
+    <div role="status" class="install-end">${now?.status==="done"&&html`<p class="good-text"><${Icon} name="check" />${now.browser.product} ${now.browser.version} is installed.</p>`}
+      ${now?.error?.code==="installation_cancelled"&&html`<p class="muted">The installation of version ${now.version} was cancelled. Nothing was installed.</p>`}</div>
+    ${now?.status==="failed"&&now.error.code!=="installation_cancelled"&&!form.problem&&html`<${ProblemBox} problem=${new Problem(now.error.status,now.error,"")}>
+      <p><button type="button" class="button small" disabled=${form.busy} onClick=${again}><${Icon} name="reload" />Try ${now.version} again</button></p><//>`}
+  </div>`}function Progress({now}){let app=useApp(),cancel=()=>app.during("installation",()=>app.api.delete("/browsers/installation").catch(problem=>app.fail("T\
+he installation was not cancelled",problem))),{step,doneBytes,totalBytes,version}=now,known=step!=="looking"&&totalBytes>0,title=`Installing version ${version}`;
+return html`<section class="install-progress" aria-label=${title}>
+    <div class="work-head"><p class="work-title">${title}</p><button type="button" class="button small" onClick=${cancel}>Cancel</button></div>
+    <progress max="1" value=${known?doneBytes/totalBytes:void 0} aria-label=${title}></progress>
+    <p class="work-words number"><span role="status">${STEPS[step]||step}</span>${known&&html`<span>${bytes(doneBytes)} of ${bytes(totalBytes)}</span>`}</p></section>`}
+function ownMajor(){return/Chrom(?:e|ium)\/(\d+)/.exec(navigator.userAgent)?.[1]||""}var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
 length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
 slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};function useAnswer(path,query,again=()=>!1){let app=useApp(),[state,setState]=d({data:null,problem:null}),reload=()=>app.api.get(path,query).then(data=>setState(
 {data,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{reload();let planned=0,unwatch=app.model.event.watch(event=>{event.type!=="\
 everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
 {...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
 null}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
-named"]],ABOUT=[["profile","Profiles"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["capability","Shared views"]];function Sentence({
-entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,
-words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"proxies.export":()=>html`${who} exported ${count(detail.
-count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.
-tag.join(", ")}</bdi>`:""}`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
-name}<//>`:html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
+named"],["browser.install","Browser asked for"]],ABOUT=[["profile","Profiles"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],
+["browser","Installations"],["capability","Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The \
+key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,
+"proxies.export":()=>html`${who} exported ${count(detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.
+format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
+"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>`:
+html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
 id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?
 "a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.
 has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).
@@ -1361,11 +1383,13 @@ data).toLowerCase()}`,"proxy.created":({proxy})=>html`${proxy} was added`,"proxy
 "proxy.deleted":()=>"A proxy was deleted","proxy.checked":({proxy,data})=>html`${proxy} was checked: ${data.ok?"alive":"dead"}`,"proxy.died":({proxy})=>html`${proxy} stopped working`,
 "proxy.returned":({proxy})=>html`${proxy} works again`,"proxy.exit_changed":({proxy,data})=>html`${proxy} has another exit${data.exitIp?`: ${data.exitIp}`:""}`,
 "proxy.all_checked":({data})=>`All proxies were checked: ${data.alive??0} alive, ${data.dead??0} dead`,"proxy.imported":({data})=>`${count(data.created??0,"prox\
-y was","proxies were")} imported`,"key.created":()=>"A key was created","key.revoked":()=>"A key was revoked","workspace.created":({data})=>html`Workspace <bdi>${data.
-id}</bdi> was created`,"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> was renamed`,"capability.created":({profile})=>html`A view of ${profile} was shared`,
-"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};function EventSentence({event}){let{type,data={}}=event,words=EVENTS[type];if(!words)
-return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?html`<${ProfileName} id=${profileId} begin=${type.
-startsWith("profile.")||type==="run.fallback"} />`:"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:"A proxy"})}var NOTHING=html`<span class="muted">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
+y was","proxies were")} imported`,"key.created":()=>"A key was created","key.revoked":()=>"A key was revoked","browser.installed":({data})=>`${data.browser?.product??
+"A browser"} ${data.browser?.version??""} was installed`,"browser.failed":({data})=>`Version ${data.version} of the browser was not installed`,"workspace.create\
+d":({data})=>html`Workspace <bdi>${data.id}</bdi> was created`,"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> was renamed`,"capability.creat\
+ed":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};function EventSentence({event}){
+let{type,data={}}=event,words=EVENTS[type];if(!words)return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?
+html`<${ProfileName} id=${profileId} begin=${type.startsWith("profile.")||type==="run.fallback"} />`:"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:
+"A proxy"})}var NOTHING=html`<span class="muted">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
 time={id:"time",label:"Time",width:190,rank:6,hidden:!0,draw:({at})=>html`<span class="number">${moment(at)}</span>`},workspace={id:"workspace",label:"Workspace",
 width:130,rank:4,draw:({workspaceId})=>workspaceId?html`<bdi class="one-line">${workspaceId}</bdi>`:NOTHING},LOG=[{id:"what",label:"What happened",min:260,grow:3,
 always:!0,draw:entry=>html`<span class="one-line sentence"><${Sentence} entry=${entry} /></span>`},when,time,{id:"remote",label:"From",width:150,rank:3,card:!0,
@@ -1373,12 +1397,13 @@ draw:({remote})=>html`<span class="number one-line" title=${remote}>${remote}</s
 requestId})=>html`<span class="mono">${requestId}</span>`}],HAPPENED=[{id:"what",label:"What happened",min:260,grow:3,always:!0,draw:event=>html`<span class="one-line sentence"><${EventSentence} event=${event} /></span>`},
 when,time,workspace,{id:"type",label:"Type",width:170,rank:7,hidden:!0,draw:({type})=>html`<span class="mono">${type}</span>`}],LOG_FILTERS=[{name:"action",label:"\
 What",options:ACTIONS}],EVENT_FILTERS=[{name:"about",label:"About",options:ABOUT}];function Activity({params,path}){let recent=path[1]==="events";return html`<div class="settings-head"><p class="lead">${recent?
-"What has happened since this page was opened, newest first.":"Who read or exported passwords, and who changed workspaces. Records are kept for good."}</p>
+"What has happened since this page was opened, newest first.":"Who read or exported passwords, changed workspaces, and installed browsers. Records are kept for \
+good."}</p>
       <nav class="segments" aria-label="Activity"><a class="segment-button" href=${href("settings",void 0,["activity"])} aria-current=${recent?void 0:"page"}>Log</a>
         <a class="segment-button" href=${href("settings",void 0,["activity","events"])} aria-current=${recent?"page":void 0}>Events</a></nav></div>
     ${recent?html`<${Events} key="events" params=${params} />`:html`<${Log} key="log" params=${params} />`}`}function Log({params}){let action=params.get("actio\
-n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>type.startsWith("workspace.")&&list.changed(null,!0)),columns=useColumns("audit",()=>LOG);
-return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
+n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>/^(?:workspace\.|browser\.(?:installed|failed))/.test(type)&&list.changed(null,!0)),columns=useColumns(
+"audit",()=>LOG);return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
     ${view.total===0?html`<${Empty} title=${action?"No matches":"Nothing is recorded yet"} drawing=${!1}><p>Each time a key reads or exports a password, it shows up here.</p><//>`:
 html`<div class="page-body"><${Grid} label="Log" ...${{rows,columns,selection}} ticks=${!1} what=${({action:name})=>name} actionsWidth=${16} /></div>`}
     <p class="visually-hidden" role="status">${view.total!==null&&count(view.total,"record")}</p>`}function Events({params}){let app=useApp(),about=params.get("\
@@ -1401,27 +1426,32 @@ Remove the view ${view.label}`} title="Remove" onClick=${()=>app.dropView(view)}
       <p><button type="button" class="button" onClick=${()=>views.forEach(view=>app.dropView(view))}>Remove all views</button></p>`}</section>`}function Options2({
 label,options,value,choose}){return html`<div class="segments" role="group" aria-label=${label}>${options.map(([one,words])=>html`<button type="button" key=${one} class="segment-button" aria-pressed=${value===
 one} onClick=${()=>choose(one)}>${words}</button>`)}</div>`}var SOURCES2={__proto__:null,default:"The default",path:"Found by its name",usual:"Found in a usual place",added:"Added by a command",folder:"Found in a folder \
-of --browsers",installed:"Installed by a command"};function Browsers(){let{data,problem}=useAnswer("/browsers"),runs=useAnswer("/runs",{},({type})=>type.startsWith(
-"run.")),server=useAnswer("/server"),runningOf=path=>(runs.data?.data||[]).filter(({browser})=>browser?.path===path).length;return html`<p class="lead">Profiles that name no version run with the default browser. The others run with the nearest version that is here.</p>
+of --browsers",installed:"Installed"};function Browsers(){let{data,problem}=useAnswer("/browsers",{},({type})=>type==="browser.installed"),runs=useAnswer("/runs",
+{},({type})=>type.startsWith("run.")),server=useAnswer("/server"),standard=data?.data.find(({source})=>source==="default"),runningOf=path=>(runs.data?.data||[]).
+filter(({browser})=>browser?.path===path).length;return html`<p class="lead">Profiles that name no version run with the default browser${standard?html`, <strong>${standard.
+product} ${standard.version}</strong>`:""}. It is the first one found, or the one of <code>warren serve --browser PATH</code>. Profiles that name a version run with the nearest one that is here.</p>
     <${Missing} problem=${problem} what="the browsers" scope="read" />
     ${!data&&!problem&&html`<${Waiting} />`}
-    ${data?.data.length===0&&html`<${Empty} title="No browser on the server" drawing=${!1}><p>Nothing can start until there is one. Install one with the command below, or install Chromium or Chrome with the system’s packages.</p><//>`}
+    ${data?.data.length===0&&html`<${Empty} title="No browser on the server" drawing=${!1}><p>Nothing can start until there is one. Install one below, or install Chromium or Chrome with the system’s packages.</p><//>`}
     ${data?.data.length>0&&html`<div class="table-box" tabindex="0" role="region" aria-label="List of browsers"><table class="plain-table"><thead><tr><th scope="col">Browser</th><th scope="col">Where from</th><th scope="col" class="is-number">Running</th><th scope="col">Path</th></tr></thead>
       <tbody>${data.data.map(({path,product,version,source})=>html`<tr key=${path}>
         <th scope="row"><span class="with-mark">${product} <span class="number">${version}</span>${source==="default"&&html`<span class="mark">Default</span>`}</span></th>
         <td class="no-wrap">${SOURCES2[source]||source}</td><td class="is-number">${runningOf(path)||html`<span class="muted">–</span>`}</td><td class="wide-cell"><code class="path">${path}</code></td></tr>`)}</tbody></table></div>
       <p class="visually-hidden" role="status">${count(data.data.length,"browser")}</p>`}
-    <${Commands} folder=${server.data?.dataFolder} />`}function Commands({folder}){let[version,setVersion]=d(""),wanted=/^\d{2,3}(?:\.\d+){0,3}$/.test(version.trim())?
-version.trim():"131",data=folder?` --data ${quoted(folder)}`:"";return html`<section class="settings-part"><h2>Install another version</h2>
-    <p class="muted">A browser is a program that the server runs. So only somebody with access to the server’s machine can add one, with these commands. The server sees it within ten seconds.</p>
-    <label class="inline-field"><span>Version</span><input type="text" inputmode="decimal" class="mono" value=${version} placeholder="131" maxlength="20" onInput=${event=>setVersion(
+    <${Commands} folder=${server.data?.dataFolder} />`}function Commands({folder}){let state=useInstallation(),here=state&&!state.refused,[version,setVersion]=d(
+""),wanted=/^\d{2,3}(?:\.\d+){0,3}$/.test(version.trim())?version.trim():"131",data=folder?` --data ${quoted(folder)}`:"";return html`${here&&html`<section class="settings-part"><h2>Install a version</h2>
+      <p class="muted">The build is Chrome for Testing. The server downloads it, verifies it and keeps it in its data folder. Nothing of one that fails stays.</p><${Install} /></section>`}
+    <section class="settings-part"><h2>${here?"With commands":"Install another version"}</h2>
+    <p class="muted">A browser is a program that the server runs. ${here?"So only somebody with access to the server’s machine can name one that is there alread\
+y, or remove one.":state?.refused.code==="installation_not_allowed"?"This server is set to install none from here. Somebody with access to its machine can, with\
+ these commands.":"Administrators of all workspaces can install one here. Others need access to the server’s machine, and these commands."} The server sees it within ten seconds.</p>
+    ${!here&&html`<label class="inline-field"><span>Version</span><input type="text" inputmode="decimal" class="mono" value=${version} placeholder="131" maxlength="20" onInput=${event=>setVersion(
 event.currentTarget.value)} aria-describedby="version-hint" /></label>
     <p class="hint" id="version-hint">A major version such as 131, or a build such as 131.0.6778.204. Builds are Chrome for Testing, downloaded from Google and verified.</p>
-    <${Command} label="Install it" text=${`warren browser install ${wanted}${data}`} />
+      <${Command} label="Install it" text=${`warren browser install ${wanted}${data}`} />`}
     <${Command} label="Use a browser that is on the machine already" text=${`warren browser add /path/to/chrome${data}`} />
     <${Command} label="Remove one" text=${`warren browser remove ${wanted}${data}`} />
-    <p class="hint">The default browser is the first one found, or the one that <code>warren serve --browser PATH</code> names.</p></section>`}function Command({
-label,text:text2}){return html`<div class="copy-line"><span class="copy-label">${label}</span><code tabindex="0">${text2}</code><${Copy} text=${text2} label=${`\
+    </section>`}function Command({label,text:text2}){return html`<div class="copy-line"><span class="copy-label">${label}</span><code tabindex="0">${text2}</code><${Copy} text=${text2} label=${`\
 Copy: ${label}`} /></div>`}function quoted(text2){return/^[\w:/.~-]+$/.test(text2)?text2:`'${text2.replaceAll("'","'\\''")}'`}var SCOPES=[["read","Read","See profiles, proxies, runs and events. No passwords."],["run","Run browsers","Start, stop, watch and control browsers. Check and ro\
 tate proxies."],["write","Change","Create, change, import and delete profiles and proxies."],["secrets","Read passwords","See and export proxy passwords. Each t\
 ime is recorded."],["files","Use files of the server","With “Run browsers”: read and write files as the user that runs Warren."],["admin","Everything","All \
@@ -1563,5 +1593,5 @@ block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
     <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
 shown.id?"page":void 0}>${label}</a>`)}</nav>
     <section class=${shown.list?"settings-list":"settings-body"} aria-label=${shown.label} key=${shown.id} tabindex=${shown.list?void 0:0}><${shown.draw} params=${params} path=${path} /></section>
-  </div>`}export{AddProxies,CheckDialog,ConnectDialog,FirstRun,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,
-TagBulkDialog,TagDialog,Tile,copyOf};
+  </div>`}export{AddProxies,CheckDialog,ConnectDialog,FirstRun,Install,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,
+SettingsPage,TagBulkDialog,TagDialog,Tile,copyOf};
