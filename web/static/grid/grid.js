@@ -85,12 +85,18 @@ function Row({ row, index, top, shown, actions, open, toggle, cards, what, ticks
       class=${`row ${tone} ${chosen ? 'is-chosen' : ''} ${opened ? 'is-open' : ''}`} style=${{ transform: `translateY(${top}px)` }}
       onDblClick=${(event) => !event.target.closest('button, a, input') && open?.(row)}>
     ${ticks && html`<span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
-      onClick=${(event) => { event.preventDefault(); toggle(row, index, event.shiftKey); }} /></span>`}
+      onClick=${(event) => ticked(event, () => toggle(row, index, event.shiftKey))} /></span>`}
     ${cards
       ? html`<${Card} row=${row} shown=${shown} />`
       : shown.map((column) => html`<span key=${column.id} role="cell" class=${`cell cell-${column.id} ${column.numeric ? 'is-number' : ''}`}>${column.draw(row)}</span>`)}
     <span role="cell" class="cell cell-actions">${actions?.(row)}</span>
   </div>`, [row, index, top, shown, actions, toggle, cards, tone, chosen, opened, cursor, brief]);
+}
+
+// ticked keeps the browser from changing a checkbox. It takes the click back after the handlers, over what they have drawn: choose runs after that.
+function ticked(event, choose) {
+  event.preventDefault();
+  setTimeout(choose);
 }
 
 // Card shows the main column, and below it those that say something about the row.

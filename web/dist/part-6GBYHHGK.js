@@ -346,7 +346,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-W2GTSB5C.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-FJ6HACEP.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy(
@@ -458,12 +458,12 @@ translateY(${top}px)`}}>
       class=${`row ${tone} ${chosen?"is-chosen":""} ${opened?"is-open":""}`} style=${{transform:`translateY(${top}px)`}}
       onDblClick=${event=>!event.target.closest("button, a, input")&&open?.(row)}>
     ${ticks&&html`<span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
-      onClick=${event=>{event.preventDefault(),toggle(row,index,event.shiftKey)}} /></span>`}
+      onClick=${event=>ticked(event,()=>toggle(row,index,event.shiftKey))} /></span>`}
     ${cards?html`<${Card} row=${row} shown=${shown} />`:shown.map(column=>html`<span key=${column.id} role="cell" class=${`cell cell-${column.id} ${column.numeric?
 "is-number":""}`}>${column.draw(row)}</span>`)}
     <span role="cell" class="cell cell-actions">${actions?.(row)}</span>
-  </div>`,[row,index,top,shown,actions,toggle,cards,tone,chosen,opened,cursor,brief])}function Card({row,shown}){let[main,...rest]=[...shown].sort((a3,b)=>!!b.always-
-!!a3.always);return html`<span role="cell" class="cell card-main">${main.draw(row)}</span>
+  </div>`,[row,index,top,shown,actions,toggle,cards,tone,chosen,opened,cursor,brief])}function ticked(event,choose){event.preventDefault(),setTimeout(choose)}function Card({
+row,shown}){let[main,...rest]=[...shown].sort((a3,b)=>!!b.always-!!a3.always);return html`<span role="cell" class="cell card-main">${main.draw(row)}</span>
     <span role="cell" class="cell card-rest">${rest.filter(({card})=>card).map(column=>html`<span key=${column.id} class=${`cell-${column.id}`}>${column.draw(row)}</span>`)}</span>`}
 function useSize(box){let[size,setSize]=d2({width:0,height:0});return F2(()=>{let read=()=>{let{clientWidth:width,clientHeight:height}=box.current;setSize(before=>before.
 width===width&&before.height===height?before:{width,height})},observer=new ResizeObserver(read);return observer.observe(box.current),read(),()=>observer.disconnect()},
