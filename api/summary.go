@@ -12,6 +12,7 @@ type summaryJSON struct {
 	Proxies    proxyCountsJSON   `json:"proxies"`
 	Workspaces []string          `json:"workspaces" doc:"The ids of the newest 200 that the key sees."`
 	Browsers   int               `json:"browsers" doc:"How many browsers are installed on the server." example:"1"`
+	TrashDays  int               `json:"trashDays" doc:"Days that deleted profiles stay in the trash." example:"30"`
 	Version    string            `json:"version" example:"dev"`
 }
 
@@ -31,13 +32,13 @@ type proxyCountsJSON struct {
 }
 
 func (summaryJSON) example() any {
-	return summaryJSON{profileCountsJSON{137, 3, 1, 4, 12, 2}, proxyCountsJSON{40, 2}, []string{"default"}, 1, "dev"}
+	return summaryJSON{profileCountsJSON{137, 3, 1, 4, 12, 2}, proxyCountsJSON{40, 2}, []string{"default"}, 1, 30, "dev"}
 }
 
 // summary answers the counts, the workspaces and what the server has. Each figure is the total of a list, so that it
 // costs what one row of that list costs.
 func (s *API) summary(ctx context.Context, in *struct{ InWorkspace }) (*struct{ Body summaryJSON }, error) {
-	out := summaryJSON{Version: s.cfg.Version["version"]}
+	out := summaryJSON{Version: s.cfg.Version["version"], TrashDays: s.runs.TrashDays()}
 	sees := callerOf(ctx).Sees.Filter()
 	if err := s.countProfiles(ctx, &out.Profiles, store.ProfileFilter{Workspaces: sees, WorkspaceID: in.WorkspaceID}); err != nil {
 		return nil, err

@@ -157,6 +157,9 @@ func (m *Manager) purge(ctx context.Context, row store.ListTrashedBeforeRow, bef
 	return err
 }
 
+// TrashDays returns how many days deleted profiles stay in the trash.
+func (m *Manager) TrashDays() int { return m.cfg.TrashDays }
+
 // Sweep does the periodic work: it writes pending ends and traffic. If clockTrusted, it also purges old traffic and the
 // trash.
 func (m *Manager) Sweep(ctx context.Context, clockTrusted bool) error {
