@@ -126,7 +126,7 @@ func TestLivePage(t *testing.T) {
 	remote.until(page, fmt.Sprintf("%s === %q", window, before))
 
 	c.press(view, "Stop")
-	c.until(view, "document.body.innerText.includes('The browser does not run')")
+	c.until(view, "document.body.innerText.includes('The browser is not running')")
 	if p := s.get(id); p.Status != "stopped" {
 		t.Errorf("after Stop the profile is %s", p.Status)
 	}

@@ -316,6 +316,7 @@ func wholeTrash(t *testing.T, d *driven) {
 		return list(method, path)
 	})
 	p.until("document.querySelector('.row[data-id=p1]')")
+	p.until(`document.querySelector('.lead').textContent.startsWith('Deleted profiles stay here for 7 days')`)
 	p.click("Select all")
 	p.click("Select Shop 1")
 	p.until("document.querySelector('.bulk-count')?.textContent === '259 selected'")

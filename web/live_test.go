@@ -540,7 +540,7 @@ func liveWithKey(t *testing.T, d *driven) {
 	e.refuse = http.StatusConflict
 	e.mu.Unlock()
 	e.conn.CloseNow() //nolint:errcheck // the connection is meant to break
-	p.until("document.body.innerText.includes('The browser does not run') && document.body.innerText.includes('Start it')")
+	p.until("document.body.innerText.includes('The browser is not running') && document.body.innerText.includes('Start it')")
 	e.mu.Lock()
 	e.refuse = 0
 	e.mu.Unlock()

@@ -96,7 +96,8 @@ func (f *fakeAPI) answer(r *http.Request) any {
 // noCounts is an answer of GET /summary.
 func noCounts() any {
 	return map[string]any{"profiles": map[string]any{"total": 0, "running": 0, "failed": 0, "trashed": 0},
-		"proxies": map[string]any{"total": 0, "dead": 0}, "workspaces": []string{}, "browsers": 1, "version": payloads[0]}
+		"proxies": map[string]any{"total": 0, "dead": 0}, "workspaces": []string{}, "browsers": 1, "trashDays": 7,
+		"version": payloads[0]}
 }
 
 // description is a document that uses each part of OpenAPI that /docs draws.

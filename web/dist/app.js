@@ -2,8 +2,8 @@ import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDi
 Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,
 ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,Tile,ToastArea,
 Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,duplicate,endWords,exchange,faultWords,href,html,
-isOfThisTab,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,
-useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-6GBYHHGK.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,
+useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-NKHNIGZF.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["C","Connect to a running browser\
@@ -99,10 +99,10 @@ total:selection.size(total),action,members}),begin=action=>app.browsers.missing(
 action),ask=(component,props)=>app.open(component,{...props,size:selection.size(total),todo});return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.
 view.value.atLeast} what="profiles" actions=${[{label:"Start",icon:"play",run:()=>begin("start")},{label:"Stop",icon:"stop",run:()=>todo("stop")},{label:"Proxy…",
 icon:"proxies",run:()=>ask(ProxyBulkDialog)},{label:"Tag…",icon:"tag",run:()=>ask(TagBulkDialog)}]} more=${[{label:"Restart",icon:"reload",run:()=>begin("rest\
-art")},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}function TrashBulk({size,todo,close}){return html`<${ConfirmDialog} title=${`\
+art")},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}function TrashBulk({size,todo,close}){let{model}=useApp();return html`<${ConfirmDialog} title=${`\
 Move ${count(size,"profile")} to the trash?`} verb="Move to trash" work=${async()=>{todo("delete")}} close=${close}>
-    <p>Running browsers are closed first. The profiles can be restored for 30 days, with their cookies and data.</p><//>`}var NOTHING=html`<span class="muted">–</span>`;function profileColumns({choose,open}){return[{id:"name",label:"Name",min:200,grow:3,sort:"name",first:"asc",always:!0,
-draw:profile=>html`<${NameCell} profile=${profile} open=${open} />`},{id:"status",label:"Status",width:108,rank:1,card:!0,draw:profile=>html`<${StatusCell} profile=${profile} />`},
+    <p>Running browsers are closed first. The profiles can be restored${keptFor(model.counts.value)}, with their cookies and data.</p><//>`}var NOTHING=html`<span class="muted not-in-card">–</span>`;function profileColumns({choose,open}){return[{id:"name",label:"Name",min:200,grow:3,sort:"name",first:"\
+asc",always:!0,draw:profile=>html`<${NameCell} profile=${profile} open=${open} />`},{id:"status",label:"Status",width:108,rank:1,card:!0,draw:profile=>html`<${StatusCell} profile=${profile} />`},
 {id:"proxy",label:"Proxy",min:180,grow:2,rank:2,card:!0,draw:profile=>html`<${ProxyCell} profile=${profile} />`},{id:"tags",label:"Tags",min:130,grow:1.3,rank:4,
 draw:profile=>html`<${Tags} tags=${profile.tags} choose=${choose} most=${2} />`},{id:"lastRun",label:"Last run",width:158,sort:"lastStartedAt",rank:3,card:!0,draw:profile=>html`<${LastRun} profile=${profile} />`},
 {id:"os",label:"System",width:122,rank:6,draw:profile=>html`<${System} profile=${profile} />`},{id:"created",label:"Created",width:112,sort:"createdAt",rank:7,draw:({
@@ -114,16 +114,17 @@ function NameCell({profile,open}){return html`${profile.status==="running"&&html
     <button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.name}<//></button></span>`}function StatusCell({
 profile}){let status=PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"};return profile.status!=="stopped"?html`<${Status} of=${status} />`:html`<span class="status quiet" title="Stopped"><span class="dot"></span><span class="visually-hidden">Stopped</span></span>`}
 function System({profile}){return html`<span class="one-line muted">${SYSTEMS[profile.os]||profile.os} ${profile.browserVersion}</span>`}function ProxyCell({profile}){
-let proxy=useProxy(profile.proxyId);if(profile.proxyMissing)return html`<span class="bad-text">Proxy deleted</span>`;if(!profile.proxyId)return html`<span class="muted" title="No proxy (direct connection)">–</span>`;
+let proxy=useProxy(profile.proxyId);if(profile.proxyMissing)return html`<span class="bad-text">Proxy deleted</span>`;if(!profile.proxyId)return html`<span class="muted" title="No proxy (direct connection)"><span class="not-in-card">–</span><span class="in-card">No proxy</span></span>`;
 if(proxy===void 0)return html`<span class="bone"></span>`;if(proxy===null)return html`<span class="muted">Unknown</span>`;let{lastCheck,status}=proxy,exit=profile.
 run?.proxy?.exitIp?profile.run.proxy:status==="alive"?lastCheck:null,below=status==="dead"&&!exit?html`<span class="bad-text">${faultWords(lastCheck?.error)?.happened||
 "The last check failed."}</span>`:exit?.exitIp?html`${exit.exitIp}${exit.latencyMs!=null?` · ${span(exit.latencyMs)}`:""}`:"Not checked";return html`<span class="two-lines"><span class="with-flag"><${Country} code=${exit?.
 country||lastCheck?.country} name=${lastCheck?.countryName} /> <${Name}>${proxyName(proxy)}<//></span>
     <span class="sub number">${below}</span></span>`}function LastRun({profile}){let now=useNow(),{run,lastRun,status}=profile;if(run?.startedAt&&status!=="fail\
-ed")return html`<time class="number" datetime=${run.startedAt} title=${`Since ${moment(run.startedAt)}`}>${lasting(run.startedAt,now)}</time>`;if(!lastRun)return html`<span class="muted">Never</span>`;
-let took=lastRun.durationMs??Date.parse(lastRun.endedAt)-Date.parse(lastRun.startedAt),title=`${endWords(lastRun)}${took>=0?` after ${span(took)}`:""}`;if(status!==
-"failed")return html`<span class="muted" title=${title}><${Ago} time=${lastRun.endedAt||lastRun.startedAt} /></span>`;let code=lastRun.signal?`, ${lastRun.signal}`:
-lastRun.exitCode>0?`, exit code ${lastRun.exitCode}`:"";return html`<span class="two-lines"><${Ago} time=${lastRun.endedAt||lastRun.startedAt} />
+ed"){let words=lasting(run.startedAt,now);return html`<time class="number" datetime=${run.startedAt} title=${`Since ${moment(run.startedAt)}`}>${/^\d/.test(words)&&
+html`<span class="not-in-card">Now · </span>`}${words}</time>`}if(!lastRun)return html`<span class="muted">Never<span class="in-card"> started</span></span>`;let took=lastRun.
+durationMs??Date.parse(lastRun.endedAt)-Date.parse(lastRun.startedAt),title=`${endWords(lastRun)}${took>=0?` after ${span(took)}`:""}`;if(status!=="failed")return html`<span class="muted" title=${title}><${Ago} time=${lastRun.
+endedAt||lastRun.startedAt} /></span>`;let code=lastRun.signal?`, ${lastRun.signal}`:lastRun.exitCode>0?`, exit code ${lastRun.exitCode}`:"";return html`<span class="two-lines"><${Ago} time=${lastRun.
+endedAt||lastRun.startedAt} />
     <span class="sub bad-text" title=${(lastRun.lines||[]).join(`
 `)}><${Icon} name="warning" />${endWords(lastRun)}${code}</span></span>`}var FILTERS=["search","status","tag","proxyId","country","os","proxyStatus","neverStarted"];function profileFilters(tags){return[{name:"status",label:"Status",options:Object.
 entries(PROFILE_STATUS).map(([value,{text}])=>[value,text])},{name:"neverStarted",label:"Started",options:[["true","Never"],["false","At least once"]]},{name:"p\
@@ -166,7 +167,8 @@ e:profile=>edit(app,profile,rows),p:profile=>chooseProxy(app,profile,rows),Delet
     <${ProfileBulk} ...${{selection,rows,total:total??0}} />
     <p class="visually-hidden" role="status">${total!==null&&filtered?`${number(total,atLeast)} profiles match`:""}</p>
   </div>`}function useFirst(none,rows){let[held,setHeld]=d(!1);return{first:none||held,hold:()=>setHeld(!0),end:async()=>{await rows.reload().catch(()=>{}),setHeld(
-!1)}}}function NoProfiles(){let app=useApp();return html`<${Empty} title="No matches"><p>No profile matches this search.</p>
+!1)}}}function NoProfiles(){let app=useApp();return html`<${Empty} title="No matches"><p>No profile matches ${app.router.current.value.params.get("search")?"thi\
+s search":"these filters"}.</p>
     <button type="button" class="button" onClick=${()=>app.router.refine(Object.fromEntries(FILTERS.map(name=>[name,""])))}>Show all profiles</button><//>`}function create(app){
 app.open(ProfileDialog,{})}function edit(app,profile,rows){app.open(ProfileDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function chooseProxy(app,profile,rows){
 app.open(ProxyDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function canStart({status}){return status==="stopped"||status==="failed"}function RowActions({
@@ -189,9 +191,9 @@ open(ConfirmDialog,{title:`Delete ${count(size(),"proxy","proxies")}?`,verb:"Del
 tag=(action,tags)=>begin("Tagging",one(async item=>{let now=await app.api.get(path(item)),next=action==="tag"?[...new Set([...now.tags,...tags])]:now.tags.filter(
 other=>!tags.includes(other));await app.api.put(path(item),{tags:next})}));return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.
 atLeast} what="proxies" actions=${[{label:"Check",icon:"pulse",run:check2},{label:"Tag…",icon:"tag",run:()=>app.open(TagDialog,{size:size(),tag})},{label:"Del\
-ete",icon:"trash",danger:!0,run:remove}]} />`}var NOTHING2=html`<span class="muted">–</span>`,PROXY_FILTERS=["search","status","tag","type","country"];function onProxyEvent({type,data},rows){type.startsWith(
-"proxy.")?rows.changed(data?.id,["proxy.created","proxy.deleted"].includes(type)||!data?.id):(["profile.created","profile.batch_created","profile.batch_changed",
-"profile.deleted","profile.restored"].includes(type)||type==="profile.updated"&&data?.changed?.includes("proxyId"))&&rows.changed(null,!0)}function isRefined2(query){
+ete",icon:"trash",danger:!0,run:remove}]} />`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,PROXY_FILTERS=["search","status","tag","type","country"];function onProxyEvent({type,data},rows){type.
+startsWith("proxy.")?rows.changed(data?.id,["proxy.created","proxy.deleted"].includes(type)||!data?.id):(["profile.created","profile.batch_created","profile.bat\
+ch_changed","profile.deleted","profile.restored"].includes(type)||type==="profile.updated"&&data?.changed?.includes("proxyId"))&&rows.changed(null,!0)}function isRefined2(query){
 return PROXY_FILTERS.some(name=>query[name]?.length>0)||!["","createdAt"].includes(query.sort)}function filtersOf(tags){return[{name:"status",label:"State",options:Object.
 entries(PROXY_STATUS).map(([value,{text}])=>[value,text])},{name:"type",label:"Type",options:Object.keys(PROXY_TYPES).map(type=>[type,typeName(type)])},{name:"t\
 ag",label:"Tag",many:!0,panel:FreeFilter({suggestions:tags,placeholder:"residential"})},{name:"country",label:"Country",panel:FreeFilter({placeholder:"DE",pattern:"\
@@ -216,12 +218,12 @@ return lastCheck?.ok?html`<span class="two-lines"><span class="with-flag"><${Cou
 exitIp}</span></span>
     ${lastCheck.timezone&&html`<span class="sub">${lastCheck.timezone}</span>`}</span>`:NOTHING2}function CheckedCell({proxy}){let app=useApp();return proxy.lastCheck?
 html`<button type="button" class="link muted" title="Show the result" onClick=${()=>app.open(CheckDialog,{proxy,result:proxy.lastCheck})}><${Ago} time=${proxy.lastCheck.
-checkedAt} /></button>`:html`<span class="muted">Never</span>`}function ProxiesPage({params,path}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(
-params,"createdAt"),query={...Object.fromEntries(PROXY_FILTERS.map(name=>[name,name==="tag"?params.getAll(name):params.get(name)||""])),workspaceId,sort:order.sort,
-order:order.order},{rows,selection,view}=useList("/proxies",query,onProxyEvent,{filtered:isRefined2}),open=proxy=>app.router.open(proxy.id);A(()=>app.checked.last.
-watch(checks=>rows.patchAll(new Map(checks.map(check2=>[check2.id,{lastCheck:check2,status:check2.status}])))),[rows]);let columns=useColumns("proxies",()=>proxyColumns(
-{open,choose:tag=>app.router.refine({tag})})),filtered=PROXY_FILTERS.some(name=>params.get(name)),{total,atLeast}=view,known=()=>[...new Set(rows.loaded().flatMap(
-({tags})=>tags||[]))].sort();return html`<div class="page">
+checkedAt} /></button>`:html`<span class="muted not-in-card">Never</span>`}function ProxiesPage({params,path}){let app=useApp(),workspaceId=useStore(app.model.workspace),
+order=useSort(params,"createdAt"),query={...Object.fromEntries(PROXY_FILTERS.map(name=>[name,name==="tag"?params.getAll(name):params.get(name)||""])),workspaceId,
+sort:order.sort,order:order.order},{rows,selection,view}=useList("/proxies",query,onProxyEvent,{filtered:isRefined2}),open=proxy=>app.router.open(proxy.id);A(()=>app.
+checked.last.watch(checks=>rows.patchAll(new Map(checks.map(check2=>[check2.id,{lastCheck:check2,status:check2.status}])))),[rows]);let columns=useColumns("prox\
+ies",()=>proxyColumns({open,choose:tag=>app.router.refine({tag})})),filtered=PROXY_FILTERS.some(name=>params.get(name)),{total,atLeast}=view,known=()=>[...new Set(
+rows.loaded().flatMap(({tags})=>tags||[]))].sort();return html`<div class="page">
     <header class="page-head">
       <h1 tabindex="-1">Proxies ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       <div class="tools">
@@ -238,7 +240,8 @@ watch(checks=>rows.patchAll(new Map(checks.map(check2=>[check2.id,{lastCheck:che
       ${path[0]&&html`<${ProxyDrawer} key=${path[0]} id=${path[0]} tab=${path[1]} rows=${rows} />`}</div>
     <${ProxyBulk} ...${{selection,rows,total:total??0}} />
     <p class="visually-hidden" role="status">${total!==null&&filtered?`${number(total,atLeast)} proxies match`:""}</p>
-  </div>`}function NoProxies({filtered}){let app=useApp();return filtered?html`<${Empty} title="No matches"><p>No proxy matches this search.</p>
+  </div>`}function NoProxies({filtered}){let app=useApp();return filtered?html`<${Empty} title="No matches"><p>No proxy matches ${app.router.current.value.params.
+get("search")?"this search":"these filters"}.</p>
       <button type="button" class="button" onClick=${()=>app.router.refine(Object.fromEntries(PROXY_FILTERS.map(name=>[name,""])))}>Show all proxies</button><//>`:
 html`<${Empty} title="No proxies yet"><p>All traffic of a profile goes through its proxy. Sites see the proxy’s address, not yours.</p>
     <button type="button" class="button primary" onClick=${()=>add(app)}><${Icon} name="plus" />Add proxies</button><//>`}function add(app){app.open(AddProxies,
@@ -251,15 +254,15 @@ run:()=>app.open(CheckDialog,{proxy,result:proxy.lastCheck})},proxy.rotateUrl&&{
 app,proxy)}]} />
   </div>`}function rotate(app,proxy){return app.during(proxy.id,async()=>{try{let{before,exitIp,changed}=await app.api.post(`/proxies/${encodeURIComponent(proxy.
 id)}/rotate`);app.toasts.say({text:changed?`${proxyName(proxy)} has a new exit IP.`:`${proxyName(proxy)} kept its exit IP.`,more:[before,changed&&exitIp].filter(
-Boolean).join(" → "),tone:changed?"good":"plain"})}catch(problem){app.fail(`${proxyName(proxy)} was not rotated`,problem)}})}var USAGE_MS=5e3,NOTHING3=html`<span class="muted">–</span>`;function useUsage(api){let[usage]=d(()=>new Store(new Map));return A(()=>{let ending=new AbortController,
+Boolean).join(" → "),tone:changed?"good":"plain"})}catch(problem){app.fail(`${proxyName(proxy)} was not rotated`,problem)}})}var USAGE_MS=5e3,NOTHING3=html`<span class="muted not-in-card">–</span>`;function useUsage(api){let[usage]=d(()=>new Store(new Map));return A(()=>{let ending=new AbortController,
 timer=0,read2=async()=>{if(clearTimeout(timer),!document.hidden){let answer=await api.get("/runs",{},{signal:ending.signal}).catch(()=>null);if(ending.signal.aborted)
 return;answer&&usage.set(new Map(answer.data.map(run=>[run.profileId,run.usage])))}clearTimeout(timer),timer=setTimeout(read2,USAGE_MS)},visible=()=>document.hidden||
 read2();return read2(),document.addEventListener("visibilitychange",visible),()=>{ending.abort(),clearTimeout(timer),document.removeEventListener("visibilitycha\
 nge",visible)}},[api]),usage}function runColumns(usage,open){return[{id:"name",label:"Profile",min:200,grow:2,sort:"name",first:"asc",always:!0,draw:profile=>html`${profile.
 status==="running"&&html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.
 name}<//></button>`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit} run=${run||{}} />`},{id:"for",label:"Running for",width:122,
-sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:148,numeric:!0,rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},
-{id:"traffic",label:"Traffic",width:140,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,
+sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:172,numeric:!0,rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},
+{id:"traffic",label:"Traffic",width:160,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,
 draw:({id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity} effective=${run?.
 effective} />`},{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.isolation} />`},{id:"browser",label:"Browse\
 r",width:190,rank:8,hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless?", headless":""}</span>`:
@@ -354,16 +357,17 @@ function Workspaces(){let{model}=useApp(),known=useStore(model.workspaces),chose
     </select>
   </label>`}var CONNECTION={connecting:["wait","Connecting"],live:["good","Live"],lost:["bad","Connection lost"],off:["quiet","No live updates"]};function Connection(){
 let[tone,words]=CONNECTION[useStore(useApp().model.connection)];return html`<p class="connection status ${tone}" role="status"><span class="dot"></span><span>${words}</span></p>`}
-function Version(){let version=useStore(useApp().model.counts)?.version;return version&&html`<p class="version">warren ${version}</p>`}function applyTheme(){let theme=recall("theme","system");document.documentElement.dataset.theme=["light","dark"].includes(theme)?theme:"system"}var KEPT_DAYS=30,DAY_MS=24*3600*1e3,COLUMNS=[{id:"name",label:"Profile",min:200,grow:3,sort:"name",first:"asc",always:!0,draw:({name})=>html`<span class="title"><${Name}>${name}<//></span>`},
-{id:"tags",label:"Tags",min:130,grow:1.3,rank:4,draw:({tags})=>html`<${Tags} tags=${tags} />`},{id:"deleted",label:"Deleted",width:130,rank:1,card:!0,draw:({trashedAt})=>html`<${Ago} time=${trashedAt} />`},
+function Version(){let version=useStore(useApp().model.counts)?.version;return version&&html`<p class="version">warren ${version}</p>`}function applyTheme(){let theme=recall("theme","system");document.documentElement.dataset.theme=["light","dark"].includes(theme)?theme:"system"}var DAY_MS=24*3600*1e3,COLUMNS=[{id:"name",label:"Profile",min:200,grow:3,sort:"name",first:"asc",always:!0,draw:({name})=>html`<span class="title"><${Name}>${name}<//></span>`},
+{id:"tags",label:"Tags",min:130,grow:1.3,rank:4,draw:({tags})=>html`<${Tags} tags=${tags} />`},{id:"deleted",label:"Deleted",width:130,rank:1,card:!0,draw:({trashedAt})=>html`<span class="in-card">Deleted </span><${Ago} time=${trashedAt} />`},
 {id:"left",label:"Days left",width:100,numeric:!0,rank:2,card:!0,draw:({trashedAt})=>html`<${DaysLeft} time=${trashedAt} />`},{id:"workspace",label:"Workspace",
-width:130,rank:5,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`}];function DaysLeft({time}){let now=useNow();return String(Math.max(0,Math.
-ceil(KEPT_DAYS-(now-Date.parse(time))/DAY_MS)))}function TrashPage({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"up\
-datedAt"),search=params.get("search")||"",{rows,selection,view}=useList("/profiles",{trashed:!0,search,workspaceId,sort:order.sort,order:order.order},onProfileEvent),
-columns=useColumns("trash",()=>COLUMNS),{total,atLeast}=view;return html`<div class="page">
+width:130,rank:5,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`}];function DaysLeft({time}){let now=useNow(),kept=useStore(useApp().model.
+counts)?.trashDays;if(kept===void 0)return"–";let left=Math.max(0,Math.ceil(kept-(now-Date.parse(time))/DAY_MS));return html`${left}<span class="in-card"> ${left===
+1?"day":"days"} left</span>`}function TrashPage({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"updatedAt"),search=params.
+get("search")||"",{rows,selection,view}=useList("/profiles",{trashed:!0,search,workspaceId,sort:order.sort,order:order.order},onProfileEvent),columns=useColumns(
+"trash",()=>COLUMNS),{total,atLeast}=view,summary=useStore(app.model.counts);return html`<div class="page">
     <header class="page-head"><h1 tabindex="-1">Trash ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       ${(total>0||search)&&html`<div class="tools"><${SearchBox} value=${search} label="Search the trash" change=${text=>app.router.refine({search:text},{replace:!0})} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
-      <p class="lead">Profiles are deleted for good after ${KEPT_DAYS} days.</p></header>
+      <p class="lead">Deleted profiles stay here${keptFor(summary)}, and are then deleted for good.</p></header>
     <${GridProblem} rows=${rows} />
     <div class="page-body">${total===0&&!view.problem?html`<${Empty} title=${search?"No matches":"The trash is empty"} />`:html`<${Grid} label="Deleted profiles" ...${{
 rows,columns,selection}} ...${order}

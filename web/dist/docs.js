@@ -263,7 +263,7 @@ body})} />`}
     ${error&&html`<p class="fault" role="alert">${error}</p>`}
     ${answer&&html`<${AnswerBox} answer=${answer} />`}
   </form>`}function SignIn({close}){return html`<div class="notice"><${Icon} name="warning" /><div>
-    <p>Sign in to try this: run <code>warren open</code> in a terminal, or <a href="./">sign in with a key</a>. Then come back to this page.</p>
+    <p>Log in to try this: run <code>warren open</code> in a terminal, or <a href="./">log in with a key</a>. Then come back to this page.</p>
     <p><button type="button" class="button small" onClick=${close}>Close</button></p>
   </div></div>`}function bodyFault({body,headers}){if(!body||!headers.some(([name,value])=>name==="Content-Type"&&value==="application/json"))return"";try{return JSON.
 parse(body),""}catch(error){return`The body is no JSON: ${error.message}.`}}function Parameter({parameter:{name,in:place,required,schema={},example},value,set}){
@@ -360,9 +360,9 @@ return useSlash(),html`<a class="skip" href="#main" onClick=${event=>{event.prev
       </main>
     </div>`}function useDocument(){let[doc,setDoc]=d2(null),[fault,setFault]=d2(""),read2=async()=>{setFault("");let key=readKey();try{let response=await fetch(
 "openapi.json",{headers:key?{Authorization:`Bearer ${key}`}:{},cache:"no-store",credentials:"omit"});response.ok?setDoc(await response.json()):setFault(response.
-status===401?"Sign in to read this: run “warren open” in a terminal, or sign in on the page.":`The server answered ${response.status}.`)}catch{setFault("War\
-ren does not answer. The server may have stopped, or the network is down.")}};return A2(()=>{read2()},[]),{doc,fault,read:read2}}function useOpened(all,reveal){
-let[opened,setOpened]=d2(new Set),target=T2(""),open=id=>{let operation=named(all,id);operation&&(target.current=operation.id,reveal(operation),location.hash.slice(
+status===401?"Log in to read this: run “warren open” in a terminal, or log in on the page.":`The server answered ${response.status}.`)}catch{setFault("Warre\
+n does not answer. The server may have stopped, or the network is down.")}};return A2(()=>{read2()},[]),{doc,fault,read:read2}}function useOpened(all,reveal){let[
+opened,setOpened]=d2(new Set),target=T2(""),open=id=>{let operation=named(all,id);operation&&(target.current=operation.id,reveal(operation),location.hash.slice(
 1)!==id&&history.replaceState(null,"",`#${id}`),setOpened(now=>new Set([...now,operation.id])))};return A2(()=>{let go2=()=>open(decodeURIComponent(location.hash.
 slice(1)));return go2(),addEventListener("hashchange",go2),()=>removeEventListener("hashchange",go2)},[all]),A2(()=>{if(!target.current)return;let article=document.
 getElementById(target.current);target.current="",article?.scrollIntoView(),article?.querySelector("button")?.focus({preventScroll:!0})},[opened]),{opened,open,toggle:id=>setOpened(
@@ -375,7 +375,7 @@ key!=="/"||event.target.closest("input, textarea, select")||(event.preventDefaul
     <p>The examples take the key from the environment. The description itself is <a href="openapi.json" download="openapi.json" onClick=${event=>save(event,doc)}>openapi.json</a> (OpenAPI ${doc.
 openapi}).</p>
     <div class="code"><pre tabindex="0" role="group" aria-label="Shell">${"export WARREN_API_KEY=wrn_…   # your key"}</pre><${Copy} text="export WARREN_API_KEY=" label="Copy" /></div>
-    ${!readKey()&&html`<p>To try operations here, sign in: run <code>warren open</code> in a terminal, or <a href="./">sign in with a key</a>.</p>`}
+    ${!readKey()&&html`<p>To try operations here, log in: run <code>warren open</code> in a terminal, or <a href="./">log in with a key</a>.</p>`}
   </header>`}function save(event,doc){event.preventDefault();let link=document.createElement("a");link.href=URL.createObjectURL(new Blob([JSON.stringify(doc,null,
 2)],{type:"application/json"})),link.download="openapi.json",link.click(),setTimeout(()=>URL.revokeObjectURL(link.href),1e3)}function useCurrent(shown){let[current,
 setCurrent]=d2(""),names=shown.map(({id})=>id).join(" ");return A2(()=>{let seen=new IntersectionObserver(entries=>{let entry=entries.find(one=>one.isIntersecting);

@@ -182,9 +182,8 @@ header)),whole=new Uint8Array(2+text.length+bytes2.byteLength);return new DataVi
 bytes2),2+text.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){try{
 localStorage.setItem(NAME,name)}catch{}}function span(ms){return ms<1?"< 1 ms":ms<1e3?`${Math.round(ms)} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(
 ms/6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
-floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function number(n3,atLeast=!1){return`${new Intl.NumberFormat("en").format(n3)}${atLeast?"+":""}`}function count(n3,one,many=`${one}s`){return`${number(n3)} ${n3===
-1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.
-round(size)} ${["","kB","MB","GB","TB"][step]}`}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;this.list.set([...this.list.value.slice(-3),{id,...toast}]),
+floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function number(n3,atLeast=!1){return`${new Intl.NumberFormat("en").format(n3)}${atLeast?"+":""}`}function count(n3,one,many=`${one}s`){return`${number(n3)} ${n3===1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.
+log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.round(size)} ${["","kB","MB","GB","TB"][step]}`}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;this.list.set([...this.list.value.slice(-3),{id,...toast}]),
 toast.tone!=="bad"&&setTimeout(()=>this.close(id),toast.more||toast.actions?LONG_MS:SHOWN_MS)}close(id){this.list.set(this.list.value.filter(toast=>toast.id!==id))}};
 function ToastArea({toasts}){let list=useStore(toasts.list);return html`<div class="toasts" role="status" aria-live="polite">
     ${list.map(toast=>html`<div key=${toast.id} class="toast ${toast.tone||"plain"}">
@@ -571,7 +570,7 @@ about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Ca
 function Away({link,phase,home,start,starting}){let again=html`<button type="button" class="button" onClick=${()=>link.connect()}>Try now</button>`,back=home&&html`<a class="button" href=${home}>Go to the profiles</a>`,
 words=phase.words&&html`<p>${phase.words}</p>`;return phase.name==="connecting"?html`<${Card} title="Connecting…"><p class="muted">The picture comes in a moment.</p><//>`:
 phase.name==="lost"?html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again}<//>`:phase.status===
-409?html`<${Card} title="The browser does not run">${words}
+409?html`<${Card} title="The browser is not running">${start?html`<p>Its picture shows here once it runs.</p>`:words}
       ${start&&html`<button type="button" class="button primary" disabled=${starting} onClick=${start}><${Icon} name="play" />${starting?"Starting…":"Start it"}</button>`}${back}<//>`:
 phase.status===1e3?html`<${Card} title="The view has ended">${words}${again}${back}<//>`:phase.status===401||phase.status===403?html`<${Card} title="You may not see this">${words}${back}<//>`:
 html`<${Card} title="This link is over">${words}<p>${home?"The profile or its run is gone.":"It was for one run of the browser. Ask for a new one from whoever g\

@@ -3,7 +3,7 @@ import { html } from './html.js';
 import { NO_BROWSER } from './browsers.js';
 import { Name } from './components.js';
 import { ConfirmDialog } from './dialog.js';
-import { count, proxyName } from './format.js';
+import { count, keptFor, proxyName } from './format.js';
 import { CheckDialog, ConnectDialog, more, ProfileDialog, ProxyDialog } from './lazy.js';
 import { viewOf } from './preview.js';
 import { href } from './route.js';
@@ -130,7 +130,7 @@ export function askToDelete(app, profile, rows) {
       await rows?.reload().catch(() => {});
     },
     children: html`<p><${Name}>${profile.name}<//> ${profile.status === 'running' ? 'is running. Its browser is closed first. The profile' : ''} goes
-      to the trash with its cookies and data. You can restore it for 30 days.</p>`,
+      to the trash with its cookies and data. You can restore it${keptFor(app.model.counts.value)}.</p>`,
   });
 }
 

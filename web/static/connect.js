@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Copy, Country, Name, Notice, Prose } from './components.js';
 import { Dialog } from './dialog.js';
-import { sentence, span } from './format.js';
+import { span } from './format.js';
+import { warningWords } from './profiles/drawer/explain.js';
 
 // The ways to connect, as lines to paste. Texts are quoted as JSON, which these languages accept.
 const RECIPES = [
@@ -82,9 +83,7 @@ export function ConnectDialog({ profile, run, close }) {
 
 function Warnings({ warnings }) {
   if (!warnings.length) return null;
-  return html`<${Notice}>${warnings.length === 1
-    ? html`<${Prose} text=${sentence(warnings[0].message)} />`
-    : html`<ul>${warnings.map(({ code, message }) => html`<li key=${code}><${Prose} text=${sentence(message)} /></li>`)}</ul>`}<//>`;
+  return html`<${Notice}><ul>${warningWords(warnings, []).map(({ code, text }) => html`<li key=${code}><${Prose} text=${text} /></li>`)}</ul><//>`;
 }
 
 function Facts({ run }) {

@@ -58,6 +58,11 @@ export function number(n, atLeast = false) {
   return `${new Intl.NumberFormat('en').format(n)}${atLeast ? '+' : ''}`;
 }
 
+// keptFor says how long the server keeps deleted profiles; summary is what GET /summary answered, or null.
+export function keptFor(summary) {
+  return summary?.trashDays > 0 ? ` for ${count(summary.trashDays, 'day')}` : '';
+}
+
 export function count(n, one, many = `${one}s`) {
   return `${number(n)} ${n === 1 ? one : many}`;
 }

@@ -18,13 +18,20 @@ export function proxyOf(profile) {
   return profile.proxyId || (profile.proxyMissing ? DELETED : '');
 }
 
+// proxyHint says what a choice means for the profile's traffic.
+export function proxyHint(id) {
+  if (id === DELETED) return '';
+  return id ? 'All traffic goes through this proxy. Nothing bypasses it.' : 'Sites see this computer’s own address.';
+}
+
 const FOUND = 20; // proxies that the list shows
 const PAUSE_MS = 120;
 
-// ProxyField finds one of the workspace's proxies by typing; the empty value is none. A proxy's line that is typed or pasted can be added at once.
-export function ProxyField({ form, workspaceId, hint }) {
-  const control = (tied) => html`<${Finder} ...${{ form, workspaceId, tied }} />`;
-  return html`<${Field} wide ...${{ form, name: 'proxyId', label: 'Proxy', hint, control }} />`;
+// ProxyField finds one of the workspace's proxies by typing; the empty value is none. A proxy's line that is typed or pasted can be added at once. `none` and
+// `empty` are Finder's.
+export function ProxyField({ form, workspaceId, hint, label = 'Proxy', none, empty }) {
+  const control = (tied) => html`<${Finder} ...${{ form, workspaceId, tied, none, empty }} />`;
+  return html`<${Field} wide ...${{ form, name: 'proxyId', label, hint, control }} />`;
 }
 
 // Finder is the field's control. Without `none` no proxy cannot be chosen; `empty` are the words of no choice, and `skip` the ids that are not offered.
@@ -46,7 +53,7 @@ export function Finder({ form, workspaceId, tied, none = 'No proxy (direct conne
       ending.abort();
     };
   }, [text, workspaceId]);
-  const words = chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? empty : proxy ? describe(proxy) : chosen;
+  const words = chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? empty : proxy ? describe(proxy) : proxy === null ? 'Unknown proxy' : '…';
   const line = open && looksLikeLine(text) ? [{ key: 'add', words: `Add ${hideLogin(text)} and use it`, run: () => add() }] : [];
   const options = [...line, ...(none ? [{ key: 'none', words: none, run: () => choose('') }] : []), ...found.data.filter(({ id }) => !skip.includes(id)).map((one) => ({ key: one.id, proxy: one, words: describe(one), run: () => choose(one.id) }))];
   const choose = (id) => {
@@ -121,7 +128,7 @@ export function ProxyDialog({ profile, done, close }) {
       <button type="button" class="button" onClick=${close}>Cancel</button>
       <button class="button primary" disabled=${form.busy || form.values.proxyId === DELETED}>${form.busy ? 'Saving…' : 'Save'}</button>`}>
       <${ProxyField} form=${form} workspaceId=${profile.workspaceId}
-        hint=${running ? 'The running browser uses it for new connections at once. Choosing no proxy takes effect at the next start.' : 'All traffic goes through this proxy. Nothing bypasses it.'} />
+        hint=${running ? 'The running browser uses it for new connections at once. Choosing no proxy takes effect at the next start.' : proxyHint(form.values.proxyId)} />
     <//>
   <//>`;
 }

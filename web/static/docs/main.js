@@ -61,7 +61,7 @@ function useDocument() {
     try {
       const response = await fetch('openapi.json', { headers: key ? { Authorization: `Bearer ${key}` } : {}, cache: 'no-store', credentials: 'omit' });
       if (response.ok) setDoc(await response.json());
-      else setFault(response.status === 401 ? 'Sign in to read this: run “warren open” in a terminal, or sign in on the page.' : `The server answered ${response.status}.`);
+      else setFault(response.status === 401 ? 'Log in to read this: run “warren open” in a terminal, or log in on the page.' : `The server answered ${response.status}.`);
     } catch {
       setFault('Warren does not answer. The server may have stopped, or the network is down.');
     }
@@ -129,7 +129,7 @@ function Intro({ doc }) {
     <${Prose} text=${info.description} />
     <p>The examples take the key from the environment. The description itself is <a href="openapi.json" download="openapi.json" onClick=${(event) => save(event, doc)}>openapi.json</a> (OpenAPI ${doc.openapi}).</p>
     <div class="code"><pre tabindex="0" role="group" aria-label="Shell">${line}</pre><${Copy} text="export WARREN_API_KEY=" label="Copy" /></div>
-    ${!readKey() && html`<p>To try operations here, sign in: run <code>warren open</code> in a terminal, or <a href="./">sign in with a key</a>.</p>`}
+    ${!readKey() && html`<p>To try operations here, log in: run <code>warren open</code> in a terminal, or <a href="./">log in with a key</a>.</p>`}
   </header>`;
 }
 

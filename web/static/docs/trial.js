@@ -52,7 +52,7 @@ export function Trial({ doc, operation, request, values, change, close }) {
 
 function SignIn({ close }) {
   return html`<div class="notice"><${Icon} name="warning" /><div>
-    <p>Sign in to try this: run <code>warren open</code> in a terminal, or <a href="./">sign in with a key</a>. Then come back to this page.</p>
+    <p>Log in to try this: run <code>warren open</code> in a terminal, or <a href="./">log in with a key</a>. Then come back to this page.</p>
     <p><button type="button" class="button small" onClick=${close}>Close</button></p>
   </div></div>`;
 }

@@ -11,7 +11,7 @@ import { Form, Text, useForm } from '../forms.js';
 import { boxValues, ProxyBox } from '../proxies/box/box.js';
 import { useReading } from '../proxies/box/reading.js';
 import { addProxies } from '../proxies/box/send.js';
-import { ProxyField } from '../proxychoice.js';
+import { ProxyField, proxyHint } from '../proxychoice.js';
 import { useProxy } from '../proxycache.js';
 import { useStore } from '../store.js';
 import { faultWords } from '../words.js';
@@ -90,5 +90,5 @@ function ProfileStep({ proxyId, workspaceId, began, end }) {
     <button type="button" class="button" disabled=${form.busy} onClick=${() => form.send(create(false))}>Create only</button>`;
   return html`<${Form} plain form=${form} work=${create(true)} foot=${foot}><div class="fields">
     <${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" />
-    <${ProxyField} form=${form} workspaceId=${workspaceId} hint=${form.values.proxyId ? 'All traffic goes through this proxy. Nothing bypasses it.' : 'Sites see this computer’s own address.'} /></div><//>`;
+    <${ProxyField} form=${form} workspaceId=${workspaceId} hint=${proxyHint(form.values.proxyId)} /></div><//>`;
 }

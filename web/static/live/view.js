@@ -113,7 +113,7 @@ function Away({ link, phase, home, start, starting }) {
     return html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again}<//>`;
   }
   if (phase.status === 409) {
-    return html`<${Card} title="The browser does not run">${words}
+    return html`<${Card} title="The browser is not running">${start ? html`<p>Its picture shows here once it runs.</p>` : words}
       ${start && html`<button type="button" class="button primary" disabled=${starting} onClick=${start}><${Icon} name="play" />${starting ? 'Starting…' : 'Start it'}</button>`}${back}<//>`;
   }
   if (phase.status === 1000) return html`<${Card} title="The view has ended">${words}${again}${back}<//>`;

@@ -3,7 +3,7 @@ import { html } from '../html.js';
 import { useApp } from '../app-context.js';
 import { NO_BROWSER } from '../browsers.js';
 import { ConfirmDialog } from '../dialog.js';
-import { count } from '../format.js';
+import { count, keptFor } from '../format.js';
 import { BulkBar } from '../grid/bulkbar.js';
 import { ProxyBulkDialog, TagBulkDialog } from '../lazy.js';
 
@@ -60,6 +60,7 @@ export function ProfileBulk({ selection, rows, total }) {
 }
 
 function TrashBulk({ size, todo, close }) {
+  const { model } = useApp();
   return html`<${ConfirmDialog} title=${`Move ${count(size, 'profile')} to the trash?`} verb="Move to trash" work=${async () => { todo('delete'); }} close=${close}>
-    <p>Running browsers are closed first. The profiles can be restored for 30 days, with their cookies and data.</p><//>`;
+    <p>Running browsers are closed first. The profiles can be restored${keptFor(model.counts.value)}, with their cookies and data.</p><//>`;
 }

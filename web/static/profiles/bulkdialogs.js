@@ -40,7 +40,7 @@ export function ProxyBulkDialog({ size, todo, close }) {
   return html`<${Dialog} title="Set the proxy" lead=${count(size, 'profile')} close=${close}><${Form} form=${form} work=${send} foot=${html`
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${how === 'one' && !proxyId}>Apply</button>`}>
     <div class="fields"><${Choice} form=${form} name="how" label="Proxy" wide options=${[['one', 'One proxy for all'], ['each', 'A different proxy for each'], ['none', 'No proxy (direct connection)']]} />
-      ${how === 'one' && html`<${ProxyField} form=${form} workspaceId=${model.workspace.value} />`}
+      ${how === 'one' && html`<${ProxyField} form=${form} workspaceId=${model.workspace.value} label="Which one" none=${null} empty="Choose a proxy" />`}
       ${how === 'each' && html`<${Field} wide form=${form} name="tag" label="From the proxies with this tag" optional control=${tagInput}
         hint=${free === null ? 'Proxies with the fewest profiles are taken first.' : `${count(free, 'proxy', 'proxies')} ${free === 1 ? 'matches' : 'match'}. Those with the fewest profiles are taken first.`} />`}
       ${how === 'none' && html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`;

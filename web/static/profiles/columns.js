@@ -9,7 +9,7 @@ import { Preview } from '../preview.js';
 import { useProxy } from '../proxycache.js';
 import { endWords, faultWords, PROFILE_STATUS, SYSTEMS } from '../words.js';
 
-const NOTHING = html`<span class="muted">–</span>`;
+const NOTHING = html`<span class="muted not-in-card">–</span>`;
 
 // profileColumns returns the columns; choose is called with a tag that was clicked, open with a profile.
 export function profileColumns({ choose, open }) {
@@ -48,7 +48,7 @@ function System({ profile }) {
 function ProxyCell({ profile }) {
   const proxy = useProxy(profile.proxyId);
   if (profile.proxyMissing) return html`<span class="bad-text">Proxy deleted</span>`;
-  if (!profile.proxyId) return html`<span class="muted" title="No proxy (direct connection)">–</span>`;
+  if (!profile.proxyId) return html`<span class="muted" title="No proxy (direct connection)"><span class="not-in-card">–</span><span class="in-card">No proxy</span></span>`;
   if (proxy === undefined) return html`<span class="bone"></span>`;
   if (proxy === null) return html`<span class="muted">Unknown</span>`;
   const { lastCheck, status } = proxy;
@@ -64,9 +64,10 @@ function LastRun({ profile }) {
   const now = useNow();
   const { run, lastRun, status } = profile;
   if (run?.startedAt && status !== 'failed') {
-    return html`<time class="number" datetime=${run.startedAt} title=${`Since ${moment(run.startedAt)}`}>${lasting(run.startedAt, now)}</time>`;
+    const words = lasting(run.startedAt, now);
+    return html`<time class="number" datetime=${run.startedAt} title=${`Since ${moment(run.startedAt)}`}>${/^\d/.test(words) && html`<span class="not-in-card">Now · </span>`}${words}</time>`;
   }
-  if (!lastRun) return html`<span class="muted">Never</span>`;
+  if (!lastRun) return html`<span class="muted">Never<span class="in-card"> started</span></span>`;
   const took = lastRun.durationMs ?? Date.parse(lastRun.endedAt) - Date.parse(lastRun.startedAt);
   const title = `${endWords(lastRun)}${took >= 0 ? ` after ${span(took)}` : ''}`;
   if (status !== 'failed') return html`<span class="muted" title=${title}><${Ago} time=${lastRun.endedAt || lastRun.startedAt} /></span>`;

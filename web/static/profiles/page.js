@@ -77,7 +77,7 @@ function useFirst(none, rows) {
 
 function NoProfiles() {
   const app = useApp();
-  return html`<${Empty} title="No matches"><p>No profile matches this search.</p>
+  return html`<${Empty} title="No matches"><p>No profile matches ${app.router.current.value.params.get('search') ? 'this search' : 'these filters'}.</p>
     <button type="button" class="button" onClick=${() => app.router.refine(Object.fromEntries(FILTERS.map((name) => [name, ''])))}>Show all profiles</button><//>`;
 }
 

@@ -19,7 +19,7 @@ import { useStore } from '../store.js';
 import { faultWords, PROXY_STATUS, PROXY_TYPES } from '../words.js';
 import { ProxyBulk } from './bulk.js';
 
-const NOTHING = html`<span class="muted">–</span>`;
+const NOTHING = html`<span class="muted not-in-card">–</span>`;
 export const PROXY_FILTERS = ['search', 'status', 'tag', 'type', 'country'];
 
 // onProxyEvent keeps a list of proxies current. Events of profiles name no proxy, but change how many use one.
@@ -88,7 +88,7 @@ function ExitCell({ proxy }) {
 
 function CheckedCell({ proxy }) {
   const app = useApp();
-  if (!proxy.lastCheck) return html`<span class="muted">Never</span>`;
+  if (!proxy.lastCheck) return html`<span class="muted not-in-card">Never</span>`;
   return html`<button type="button" class="link muted" title="Show the result" onClick=${() => app.open(CheckDialog, { proxy, result: proxy.lastCheck })}><${Ago} time=${proxy.lastCheck.checkedAt} /></button>`;
 }
 
@@ -127,7 +127,7 @@ export function ProxiesPage({ params, path }) {
 function NoProxies({ filtered }) {
   const app = useApp();
   if (filtered) {
-    return html`<${Empty} title="No matches"><p>No proxy matches this search.</p>
+    return html`<${Empty} title="No matches"><p>No proxy matches ${app.router.current.value.params.get('search') ? 'this search' : 'these filters'}.</p>
       <button type="button" class="button" onClick=${() => app.router.refine(Object.fromEntries(PROXY_FILTERS.map((name) => [name, ''])))}>Show all proxies</button><//>`;
   }
   return html`<${Empty} title="No proxies yet"><p>All traffic of a profile goes through its proxy. Sites see the proxy’s address, not yours.</p>

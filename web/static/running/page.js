@@ -22,7 +22,7 @@ import { Store, useStore } from '../store.js';
 import { SYSTEMS } from '../words.js';
 
 const USAGE_MS = 5000;
-const NOTHING = html`<span class="muted">–</span>`;
+const NOTHING = html`<span class="muted not-in-card">–</span>`;
 
 // useUsage reads the usage of each run, by profile, every few seconds while the page is visible.
 function useUsage(api) {
@@ -57,8 +57,8 @@ function runColumns(usage, open) {
     { id: 'name', label: 'Profile', min: 200, grow: 2, sort: 'name', first: 'asc', always: true, draw: (profile) => html`${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button>` },
     { id: 'exit', label: 'Exit', min: 150, grow: 1.2, rank: 1, card: true, draw: ({ run }) => html`<${Exit} run=${run || {}} />` },
     { id: 'for', label: 'Running for', width: 122, sort: 'lastStartedAt', rank: 2, card: true, draw: ({ run }) => html`<${For} run=${run} />` },
-    { id: 'resources', label: 'Resources', width: 148, numeric: true, rank: 3, card: true, draw: ({ id }) => html`<${Resources} usage=${usage} id=${id} />` },
-    { id: 'traffic', label: 'Traffic', width: 140, numeric: true, rank: 5, draw: ({ id }) => html`<${Traffic} usage=${usage} id=${id} />` },
+    { id: 'resources', label: 'Resources', width: 172, numeric: true, rank: 3, card: true, draw: ({ id }) => html`<${Resources} usage=${usage} id=${id} />` },
+    { id: 'traffic', label: 'Traffic', width: 160, numeric: true, rank: 5, draw: ({ id }) => html`<${Traffic} usage=${usage} id=${id} />` },
     { id: 'clients', label: 'Clients', width: 112, rank: 4, draw: ({ id }) => html`<${Clients} usage=${usage} id=${id} />` },
     { id: 'identity', label: 'Identity', min: 150, grow: 1, rank: 6, draw: ({ run }) => html`<${Identity} effective=${run?.effective} />` },
     { id: 'isolation', label: 'Isolation', width: 148, rank: 7, draw: ({ run }) => html`<${Isolation} isolation=${run?.isolation} />` },

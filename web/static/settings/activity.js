@@ -14,7 +14,7 @@ import { FixedRows } from './fixedrows.js';
 import { Missing } from './read.js';
 import { ABOUT, ACTIONS, EventSentence, Sentence } from './sentences.js';
 
-const NOTHING = html`<span class="muted">–</span>`;
+const NOTHING = html`<span class="muted not-in-card">–</span>`;
 const when = { id: 'at', label: 'When', width: 128, rank: 1, card: true, draw: ({ at }) => html`<span class="muted"><${Ago} time=${at} /></span>` };
 const time = { id: 'time', label: 'Time', width: 190, rank: 6, hidden: true, draw: ({ at }) => html`<span class="number">${moment(at)}</span>` };
 const workspace = { id: 'workspace', label: 'Workspace', width: 130, rank: 4, draw: ({ workspaceId }) => (workspaceId ? html`<bdi class="one-line">${workspaceId}</bdi>` : NOTHING) };

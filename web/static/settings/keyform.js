@@ -57,6 +57,6 @@ function toBody({ name, scopes, workspaces, life, day }) {
 function MadeKey({ made, close }) {
   return html`<div class="dialog-content"><${Notice}><p>Copy the key now. It is not shown again.</p><//>
       <div class="copy-line"><span class="copy-label">Key</span><code tabindex="0" role="group" aria-label="The key">${made.key}</code><${Copy} text=${made.key} label="Copy the key" /></div>
-      <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People sign in to this page with it.</p></div>
+      <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People log in to this page with it.</p></div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>`;
 }

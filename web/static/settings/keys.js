@@ -33,16 +33,15 @@ const COLUMNS = [
   { id: 'state', label: 'State', width: 104, rank: 2, card: true, draw: (key) => html`<${State} apiKey=${key} />` },
   { id: 'scopes', label: 'May', min: 180, grow: 1.6, rank: 1, draw: ({ scopes }) => html`<span class="one-line" title=${scopeWords(scopes)}>${scopeWords(scopes)}</span>` },
   { id: 'workspaces', label: 'Workspaces', min: 110, grow: 1, rank: 5, draw: ({ workspaces }) => (workspaces ? html`<bdi class="one-line" title=${workspaces.join(', ')}>${workspaces.join(', ')}</bdi>` : html`<span class="muted">All</span>`) },
-  { id: 'used', label: 'Last used', width: 118, rank: 3, card: true, draw: ({ lastUsedAt }) => (lastUsedAt ? html`<${Ago} time=${lastUsedAt} />` : html`<span class="muted">Not used yet</span>`) },
+  { id: 'used', label: 'Last used', width: 118, rank: 3, card: true, draw: ({ lastUsedAt }) => (lastUsedAt ? html`<span class="in-card">Used </span><${Ago} time=${lastUsedAt} />` : html`<span class="muted">Not used yet</span>`) },
   { id: 'expires', label: 'Expires', width: 112, rank: 4, draw: ({ expiresAt }) => (expiresAt ? html`<${Until} time=${expiresAt} />` : html`<span class="muted">Never</span>`) },
   { id: 'created', label: 'Created', width: 112, rank: 6, draw: ({ createdAt }) => html`<span class="muted"><${Ago} time=${createdAt} /></span>` },
   { id: 'id', label: 'ID', width: 292, rank: 9, hidden: true, draw: ({ id }) => html`<span class="mono">${id}</span>` },
 ];
 
 function NameCell({ apiKey: key }) {
-  return html`<span class="two-lines"><span class="with-mark"><span class="title"><${Name}>${key.name}<//></span>
-    ${isOwn(key) && html`<span class="mark">This page</span>`}${key.session && html`<span class="mark is-quiet" title="Made by signing in to the page">Sign-in</span>`}</span>
-    <span class="sub mono">${key.hint}…</span></span>`;
+  return html`<span class="two-lines"><span class="title" title=${key.name}><${Name}>${key.name}<//></span>
+    <span class="with-mark"><span class="sub mono">${key.hint}…</span>${isOwn(key) && html`<span class="mark">This page</span>`}${key.session && html`<span class="mark is-quiet" title="Made by logging in to the page">Login</span>`}</span></span>`;
 }
 
 function State({ apiKey }) {
@@ -90,7 +89,7 @@ function askToRevoke(app, keys, rows) {
       app.toasts.say({ text: keys.length === 1 ? `${keys[0].name} is revoked.` : `${number(keys.length)} keys are revoked.` });
       await rows.reload().catch(() => {});
     },
-    children: html`${own && html`<p class="bad-text"><strong>This page is signed in with ${keys.length === 1 ? 'this key' : 'one of them'}.</strong> You are signed out at once.</p>`}
+    children: html`${own && html`<p class="bad-text"><strong>This page is logged in with ${keys.length === 1 ? 'this key' : 'one of them'}.</strong> You are logged out at once.</p>`}
       <p>${keys.length === 1 ? html`Whoever uses <${Name}>${keys[0].name}<//> is refused from now on.` : 'Whoever uses them is refused from now on.'} Live views and clients that came with ${keys.length === 1 ? 'it' : 'them'} are cut off. This cannot be undone.</p>
       ${used && html`<p class="muted">Last used <${Ago} time=${used} />.</p>`}`,
   });

@@ -14,7 +14,7 @@ import { href } from '../route.js';
 import { Store, useStore } from '../store.js';
 import { Missing } from './read.js';
 
-const NOTHING = html`<span class="muted">–</span>`;
+const NOTHING = html`<span class="muted not-in-card">–</span>`;
 const PAGE = 200;
 const MOST_KEYS = 1000; // that are read to say who sees a workspace
 

@@ -52,9 +52,10 @@ function valueWords(name, value) {
   return [value.latitude, value.longitude].join(', ');
 }
 
-// detailWords rewords why a value is as it is: dates as people write them, and the form's own words.
+// detailWords rewords why a value is as it is: dates and systems as people write them, the form's own words, and no names of the API's.
 function detailWords(text = '') {
-  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, moment).replace(/\bis auto\b/, 'is set to match the proxy');
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, moment).replace(/\bis auto\b/, 'is set to match the proxy')
+    .replace(/ See `differences`\./, '').replace(/machine's own is (\w+)/, (_, os) => `machine’s own is ${SYSTEMS[os] || os}`).replace(/'/g, '’');
 }
 
 // Effective is the table of what pages see, and where each value is from.
@@ -67,13 +68,13 @@ export function Effective({ effective, full }) {
 // WARNINGS are the page's own words for warnings that speak of the API.
 const WARNINGS = {
   __proto__: null,
-  emulated: 'The browser on this machine is of another system or version than the profile declares. Sites that look closely can tell. The tab Tests says by what.',
+  emulated: 'The browser on this machine is of another system or version than the profile declares. Sites that look closely can tell. The Tests tab shows how.',
   fallback_left_out: 'Not every fallback proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country (Network).',
 };
 
 // warningWords returns a run's warnings that the findings do not say already, in the page's words.
 export function warningWords(warnings, findings) {
   return warnings.filter(({ code }) => code !== 'identity_mismatch' || !findings.length).map(({ code, message }) => ({
-    code, text: WARNINGS[code] || sentence(message),
+    code, text: WARNINGS[code] || sentence(detailWords(message)),
   }));
 }

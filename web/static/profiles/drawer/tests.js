@@ -6,7 +6,7 @@ import { Notice, ProblemBox, Waiting } from '../../components.js';
 import { moment, number, sentence, span } from '../../format.js';
 import { Icon } from '../../icons.js';
 import { useStore } from '../../store.js';
-import { Effective, Findings, useExplain } from './explain.js';
+import { Effective, Findings, useExplain, warningWords } from './explain.js';
 import { saveBlob } from './use.js';
 
 export function Tests({ profile, path }) {
@@ -53,7 +53,7 @@ function LeakResult({ result }) {
   const sorted = [...failed, ...result.channels.filter(({ passed }) => passed)];
   return html`<div class="leak-result"><p class="leak-verdict" role="status"><span class=${`status ${result.passed ? 'good' : 'bad'}`}><span class="dot"></span>${result.passed ? 'No leak found' : `${number(failed.length)} of ${number(result.channels.length)} ways are not closed`}</span>
       <span class="muted">${moment(result.startedAt)} · ${span(result.durationMs)}</span></p>
-    ${result.warnings.length > 0 && html`<${Notice}><ul>${result.warnings.map(({ code, message }) => html`<li key=${code}>${sentence(message)}</li>`)}</ul><//>`}
+    ${result.warnings.length > 0 && html`<${Notice}><ul>${warningWords(result.warnings, []).map(({ code, text }) => html`<li key=${code}>${text}</li>`)}</ul><//>`}
     <table class="plain-table is-words"><caption class="visually-hidden">Ways out that were tried</caption><thead><tr><th scope="col">Way out</th><th scope="col">Result</th><th scope="col">What was seen</th></tr></thead>
       <tbody>${sorted.map(({ channel, passed, seen }) => html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel] || channel}</th>
         <td><span class=${passed ? 'good-text' : 'bad-text'}>${passed ? 'Closed' : 'Not closed'}</span></td><td class="muted">${seen ? sentence(seen) : '–'}</td></tr>`)}</tbody></table></div>`;

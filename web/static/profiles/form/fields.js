@@ -6,7 +6,7 @@ import { Country } from '../../flag.js';
 import { proxyName } from '../../format.js';
 import { Choice, Field, Lines, TagField, Text, Tick } from '../../forms.js';
 import { Icon } from '../../icons.js';
-import { Finder, ProxyField } from '../../proxychoice.js';
+import { Finder, ProxyField, proxyHint } from '../../proxychoice.js';
 import { useProxy } from '../../proxycache.js';
 import { useStore } from '../../store.js';
 import { PROXY_STATUS, SYSTEMS } from '../../words.js';
@@ -22,7 +22,7 @@ export function NameField({ form, hint }) {
   return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`;
 }
 
-export function ProfileProxy({ form, workspaceId, hint = 'All traffic goes through this proxy. Nothing bypasses it.' }) {
+export function ProfileProxy({ form, workspaceId, hint = proxyHint(form.values.proxyId) }) {
   return html`<${ProxyField} ...${{ form, workspaceId, hint }} />`;
 }
 

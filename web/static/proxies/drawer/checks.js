@@ -47,8 +47,8 @@ function Figures({ proxy, checks }) {
   const good = checks.filter(({ ok }) => ok).length;
   const { p50Ms, p95Ms } = proxy.latency || {};
   return html`<dl class="figures"><div><dt>Uptime</dt><dd>${Math.floor((good / checks.length) * 100)} %</dd></div>
-    <div><dt>Latency, half of the checks</dt><dd>${p50Ms == null ? '–' : `≤ ${short(p50Ms)}`}</dd></div>
-    <div><dt>Latency, 95 of 100</dt><dd>${p95Ms == null ? '–' : `≤ ${short(p95Ms)}`}</dd></div></dl>`;
+    <div><dt>Half take at most</dt><dd>${p50Ms == null ? '–' : short(p50Ms)}</dd></div>
+    <div><dt>95 % take at most</dt><dd>${p95Ms == null ? '–' : short(p95Ms)}</dd></div></dl>`;
 }
 
 // pointsOf returns the checks as points, oldest first.

@@ -157,10 +157,11 @@ s ago`:new Intl.DateTimeFormat(void 0,{dateStyle:"medium"}).format(Date.parse(ti
 DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"medium"}).format(at)}function lasting(time,now){let past=now-Date.parse(time);return Number.isNaN(past)?"":
 past<6e4?"just started":span(past)}function since(time,now){let at=Date.parse(time);if(Number.isNaN(at))return"";let today=new Date(at).toDateString()===new Date(
 now).toDateString();return new Intl.DateTimeFormat(void 0,today?{timeStyle:"short"}:{dateStyle:"medium"}).format(at)}function number(n3,atLeast=!1){return`${new Intl.
-NumberFormat("en").format(n3)}${atLeast?"+":""}`}function count(n3,one,many=`${one}s`){return`${number(n3)} ${n3===1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3}\
- B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.round(size)} ${["","kB","MB","GB","TB"][step]}`}function sentence(text){
-return text.replace(/^./,first=>first.toUpperCase()).replace(/[^.!?]$/,"$&.")}function address(host,port){return host?.includes(":")?`[${host}]:${port}`:`${host}\
-:${port}`}function proxyName(proxy){return proxy.name||address(proxy.host,proxy.port)}var PROFILE_STATUS={__proto__:null,stopped:{text:"Stopped",tone:"quiet"},starting:{text:"Starting",tone:"wait"},running:{text:"Running",tone:"good"},stopping:{text:"\
+NumberFormat("en").format(n3)}${atLeast?"+":""}`}function keptFor(summary){return summary?.trashDays>0?` for ${count(summary.trashDays,"day")}`:""}function count(n3,one,many=`${one}\
+s`){return`${number(n3)} ${n3===1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<
+10?size.toFixed(1):Math.round(size)} ${["","kB","MB","GB","TB"][step]}`}function sentence(text){return text.replace(/^./,first=>first.toUpperCase()).replace(/[^.!?]$/,
+"$&.")}function address(host,port){return host?.includes(":")?`[${host}]:${port}`:`${host}:${port}`}function proxyName(proxy){return proxy.name||address(proxy.host,
+proxy.port)}var PROFILE_STATUS={__proto__:null,stopped:{text:"Stopped",tone:"quiet"},starting:{text:"Starting",tone:"wait"},running:{text:"Running",tone:"good"},stopping:{text:"\
 Stopping",tone:"wait"},failed:{text:"Failed",tone:"bad"}},PROXY_STATUS={__proto__:null,unknown:{text:"Not checked",tone:"quiet"},alive:{text:"Alive",tone:"good"},
 dead:{text:"Dead",tone:"bad"}},SYSTEMS={__proto__:null,win:"Windows",mac:"macOS",linux:"Linux"},PROXY_TYPES={__proto__:null,socks5:"SOCKS5",http:"HTTP",https:"H\
 TTPS (TLS to the proxy)",socks4:"SOCKS4"},STAGES={__proto__:null,resolve:"while looking up the host name",connect:"while connecting to the proxy",tls:"while set\
@@ -346,7 +347,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-FJ6HACEP.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-QJFSY2DQ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy(
@@ -391,9 +392,9 @@ e kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} did not stop`,pr
 ConfirmDialog,{title:"Move this profile to the trash?",verb:"Move to trash",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.
 toasts.say({text:`Moved ${profile.name} to the trash.`,action:{label:"Undo",run:()=>restore(app,profile,rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.
 name}<//> ${profile.status==="running"?"is running. Its browser is closed first. The profile":""} goes
-      to the trash with its cookies and data. You can restore it for 30 days.</p>`})}function askToDestroy(app,profile,rows){app.open(ConfirmDialog,{title:"Dele\
-te this profile permanently?",verb:"Delete permanently",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`,{permanent:!0}),app.toasts.
-say({text:`Deleted ${profile.name}.`}),await rows.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> and its cookies, history and files are deleted now. This cannot be undone.</p>`})}
+      to the trash with its cookies and data. You can restore it${keptFor(app.model.counts.value)}.</p>`})}function askToDestroy(app,profile,rows){app.open(ConfirmDialog,
+{title:"Delete this profile permanently?",verb:"Delete permanently",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`,{permanent:!0}),
+app.toasts.say({text:`Deleted ${profile.name}.`}),await rows.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> and its cookies, history and files are deleted now. This cannot be undone.</p>`})}
 function restore(app,profile,rows){return app.during(profile.id,async()=>{try{let restored=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/resto\
 re`);app.toasts.say({text:`Restored ${profile.name}.`,more:restored?.proxyMissing?"Its proxy was deleted. Choose another before you start it.":"",tone:"good"})}catch(problem){
 app.fail(`${profile.name} was not restored`,problem)}await rows?.reload().catch(()=>{}),app.keepFocus()})}function check(app,proxy){return app.during(proxy.id,async()=>{
@@ -565,10 +566,10 @@ desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:param
     <span class="bulk-actions">${actions.map(({label,icon,run,danger})=>html`<button type="button" key=${label} class=${`button small ${danger?"danger-quiet":""}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
     ${more2?.length>0&&html`<${Menu} label="More actions for the selection" items=${more2} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
     <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
-  </div>`:null}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,count,bytes,
-sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,Country,countryName,
-Menu,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href,checkMany,CheckAll,Checked,ProxyCache,useProxy,
-Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,useList,useColumns,useSort,BulkBar,
-takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,FirstRun,LivePage,Palette,ProfileDialog,ProfileDrawer,
-ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,
-begin,beginMany,duplicate,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
+  </div>`:null}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,keptFor,
+count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,
+Country,countryName,Menu,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href,checkMany,CheckAll,Checked,
+ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,useList,
+useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,FirstRun,LivePage,Palette,
+ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,Browsers,NO_BROWSER,useInstallation,
+useNoStart,NoBrowser,start,begin,beginMany,duplicate,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};

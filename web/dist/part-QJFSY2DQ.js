@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-6GBYHHGK.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-NKHNIGZF.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -26,7 +26,54 @@ let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timi
       <td><span class="bar" style=${{width:`${Math.max(2,Math.round(ms/longest*100))}%`}}></span></td>
       <td class="number">${span(ms)}</td>
     </tr>`)}</tbody>
-  </table>`}var RECIPES=[{name:"Playwright",lines:run=>["import { chromium } from 'playwright-core';","",`const browser = await chromium.connectOverCDP(${JSON.stringify(run.
+  </table>`}function useObject(path,names2){let app=useApp(),[state,setState]=d({data:null,etag:null,problem:null}),reload=()=>app.api.full("GET",path).then(({data,etag})=>setState(
+{data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
+model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
+clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
+tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.leaving(()=>{
+app.router.open(),app.focusPage(object)}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.current.focus(
+{preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView(
+{block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.
+indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector('[role="tab"][aria-selected="tr\
+ue"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.defaultPrevented||event.target.
+closest("[popover]")||(event.stopPropagation(),close())}}>
+    <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
+      <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
+    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\
+tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
+      tabindex=${id===shown.id?0:-1} class="tab" onClick=${()=>app.router.open(object,id)}>${words}${note&&html`<span class="tab-note">${note}</span>`}</button>`)}</div>
+    <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
+      <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
+  </aside>`}function Facts({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).map(
+([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}function useList2(path,query,names2=()=>!1){let app=useApp(),[state,setState]=d({rows:null,next:null,problem:null}),[busy,setBusy]=d(!1),last=T(0),read=async after=>{
+let mine=++last.current;setBusy(!0);try{let{data,next}=await app.api.get(path,{...query,after});mine===last.current&&setState(before=>({rows:after?[...before.rows,
+...data]:data,next:next||null,problem:null}))}catch(problem){mine===last.current&&setState(before=>({...before,problem}))}mine===last.current&&setBusy(!1)};return A(
+()=>{setState({rows:null,next:null,problem:null}),read();let unwatch=app.model.event.watch(event=>(event.type==="everything"||names2(event))&&read());return()=>{
+last.current=-1,unwatch()}},[path]),{...state,busy,reload:()=>read(),more:()=>read(state.next),drop:id=>setState(before=>({...before,rows:before.rows.filter(row=>row.
+id!==id)}))}}function isOf(id,{type,data}){return/^(profile|run|capability)\./.test(type)&&(data?.profileId||data?.id)===id}function saveBlob(blob,name){let link=document.
+createElement("a");link.href=URL.createObjectURL(blob),link.download=name,document.body.append(link),link.click(),link.remove(),setTimeout(()=>URL.revokeObjectURL(
+link.href),6e4)}function useExplain(profile,path){return useObject(`${path}/explain`,event=>isOf(profile.id,event)||/^proxy\.(updated|checked|all_checked)$/.test(event.type))}var FINDINGS={
+__proto__:null,timezone_mismatch:["The timezone doesn’t match the proxy.","The timezone"],locale_mismatch:["The languages don’t match the proxy.","The langu\
+age list"],geolocation_mismatch:["The location doesn’t match the proxy.","The location"],exit_unknown:["Where the proxy comes out is not known.",""]};function findingWords({
+code,message}){let[title,subject]=FINDINGS[code]||["Something contradicts the proxy.","The profile"];return code==="exit_unknown"?{title,text:"Nothing can be co\
+mpared with it. Check the proxy, or let the profile start with a warning."}:{title,text:sentence(`${subject} ${message}`.replace(/Set it to auto,? or to/,"Choos\
+e “Match the proxy”, or"))}}function Findings({profile,findings}){let{router}=useApp();return html`<ul class="findings">${findings.map(finding=>{let{title,text:text2}=findingWords(
+finding);return html`<li key=${finding.code}><strong>${title}</strong> ${text2} <a href=${router.beside(profile.id,finding.code==="exit_unknown"?"network":"iden\
+tity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS=[["os","System"],["browserVersion","Browser version"],["\
+timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",exit:"\
+From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,proxy_only:"Through the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){
+return value==null||value.length===0?"Default":name==="os"?SYSTEMS[value]||value:name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!=
+"object"?value==="off"?"Blocked":String(value):value.width?`${value.width} × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.
+latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to ma\
+tch the proxy").replace(/ See `differences`\./,"").replace(/machine's own is (\w+)/,(_,os)=>`machine’s own is ${SYSTEMS[os]||os}`).replace(/'/g,"’")}function Effective({
+effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
+    <tbody>${SETTINGS.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
+value)}</bdi>${full&&effective[name].detail&&html`<span class="sub-words">${detailWords(effective[name].detail)}</span>`}</td>
+      <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source]||effective[name].source}</td></tr>`)}</tbody></table>`}var WARNINGS={
+__proto__:null,emulated:"The browser on this machine is of another system or version than the profile declares. Sites that look closely can tell. The Tests tab \
+shows how.",fallback_left_out:"Not every fallback proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country (Ne\
+twork)."};function warningWords(warnings,findings){return warnings.filter(({code})=>code!=="identity_mismatch"||!findings.length).map(({code,message})=>({code,text:WARNINGS[code]||
+sentence(detailWords(message))}))}var RECIPES=[{name:"Playwright",lines:run=>["import { chromium } from 'playwright-core';","",`const browser = await chromium.connectOverCDP(${JSON.stringify(run.
 wsEndpoint)});`,"const [context] = browser.contexts();","const page = context.pages()[0] ?? await context.newPage();"]},{name:"Python",lines:run=>["from playwri\
 ght.sync_api import sync_playwright","","with sync_playwright() as p:",`    browser = p.chromium.connect_over_cdp(${JSON.stringify(run.wsEndpoint)})`,"    conte\
 xt = browser.contexts[0]","    page = context.pages[0] if context.pages else context.new_page()"]},{name:"Puppeteer",lines:run=>["import puppeteer from 'puppete\
@@ -35,7 +82,7 @@ e] = await browser.pages();"]},{name:"Selenium",port:!0,lines:run=>["import { Bu
 /chrome.js';","",`const options = new Options().debuggerAddress(${JSON.stringify(run.debuggerAddress)});`,"const driver = await new Builder().forBrowser('chrome\
 ').setChromeOptions(options).build();"]},{name:"curl",lines:run=>[`curl -s ${shellQuoted(`${run.cdpUrl.replace(/\/$/,"")}/json/version`)}`,`curl -s ${shellQuoted(
 `${run.cdpUrl.replace(/\/$/,"")}/json/list`)}`]}];function shellQuoted(text2){return`'${text2.replaceAll("'","'\\''")}'`}function ConnectDialog({profile,run,close}){
-return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} about=${profile.id} close=${close}>
+return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts2} run=${run} />`} about=${profile.id} close=${close}>
     <div class="dialog-content">
       <${Warnings} warnings=${run.warnings||[]} />
       <${Address} label="CDP over WebSocket" text=${run.wsEndpoint} />
@@ -46,8 +93,8 @@ return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} le
       <p class="hint">Anyone with these URLs can control this browser. They expire when it stops.</p>
     </div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
-  <//>`}function Warnings({warnings}){return warnings.length?html`<${Notice}>${warnings.length===1?html`<${Prose} text=${sentence(warnings[0].message)} />`:html`<ul>${warnings.
-map(({code,message})=>html`<li key=${code}><${Prose} text=${sentence(message)} /></li>`)}</ul>`}<//>`:null}function Facts({run}){let{browser,proxy}=run;return html`<span class="facts">
+  <//>`}function Warnings({warnings}){return warnings.length?html`<${Notice}><ul>${warningWords(warnings,[]).map(({code,text:text2})=>html`<li key=${code}><${Prose} text=${text2} /></li>`)}</ul><//>`:
+null}function Facts2({run}){let{browser,proxy}=run;return html`<span class="facts">
     ${browser&&html`<span>${browser.product} ${browser.version}${run.headless?", headless":""}</span>`}
     ${proxy?html`<span><${Country} code=${proxy.country} /> ${proxy.exitIp||"Exit IP not known yet"}${proxy.latencyMs!=null?` · ${span(proxy.latencyMs)}`:""}</span>`:
 html`<span>No proxy (direct connection)</span>`}
@@ -180,18 +227,20 @@ d","ambiguous"].includes(result)).map(({line})=>line)),rest=bad.size?kind==="tex
 `).filter((_,i)=>bad.has(i+1)).join(`
 `):text2:"",skipped=answer.duplicate>0?`${count(answer.duplicate,"duplicate was","duplicates were")} skipped.`:"";ids.length?app.toasts.say({text:`Added ${count(
 ids.length,"proxy","proxies")}.`,more:skipped,tone:"good"}):app.toasts.say({text:"Nothing was added.",more:skipped});let checked=ids.length?checkMany(app,{ids,tags}):
-null;return{answer,ids,rest,checked}}var DELETED="gone";function proxyOf(profile){return profile.proxyId||(profile.proxyMissing?DELETED:"")}var FOUND=20,PAUSE_MS2=120;function ProxyField({form,workspaceId,
-hint}){return html`<${Field} wide ...${{form,name:"proxyId",label:"Proxy",hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied}} />`}} />`}function Finder({
-form,workspaceId,tied,none="No proxy (direct connection)",empty=none,skip=[]}){let{api}=useApp(),chosen2=form.values.proxyId,proxy=useProxy(chosen2&&chosen2!==DELETED?
-chosen2:""),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;let ending=new AbortController,
-timer=setTimeout(()=>api.get("/proxies",{search:text2.trim(),workspaceId,limit:FOUND,page:1},{signal:ending.signal}).then(setFound,()=>{}),PAUSE_MS2);return()=>{
-clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let words=chosen2===DELETED?"Its proxy was deleted. Choose another, or none.":chosen2?proxy?describe(proxy):
-chosen2:empty,options=[...open&&looksLikeLine(text2)?[{key:"add",words:`Add ${hideLogin(text2)} and use it`,run:()=>add()}]:[],...none?[{key:"none",words:none,run:()=>choose(
-"")}]:[],...found.data.filter(({id})=>!skip.includes(id)).map(one=>({key:one.id,proxy:one,words:describe(one),run:()=>choose(one.id)}))],choose=id=>{form.set("p\
-roxyId",id),setText(null)},add=()=>form.send(async()=>{let made=await api.post("/proxies",{url:text2.trim(),...workspaceId?{workspaceId}:{}}).catch(problem=>{if(problem.
-code!=="duplicate"||!problem.body?.existingId)throw asProxyFault(problem);return{id:problem.body.existingId}});choose(made.id)}),press=event=>{let to={ArrowDown:at+
-1,ArrowUp:at-1}[event.key];to!==void 0?(event.preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),
-options[at]?.run()):event.key==="Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
+null;return{answer,ids,rest,checked}}var DELETED="gone";function proxyOf(profile){return profile.proxyId||(profile.proxyMissing?DELETED:"")}function proxyHint(id){return id===DELETED?"":id?"All tra\
+ffic goes through this proxy. Nothing bypasses it.":"Sites see this computer’s own address."}var FOUND=20,PAUSE_MS2=120;function ProxyField({form,workspaceId,
+hint,label="Proxy",none,empty}){return html`<${Field} wide ...${{form,name:"proxyId",label,hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied,none,empty}} />`}} />`}
+function Finder({form,workspaceId,tied,none="No proxy (direct connection)",empty=none,skip=[]}){let{api}=useApp(),chosen2=form.values.proxyId,proxy=useProxy(chosen2&&
+chosen2!==DELETED?chosen2:""),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;
+let ending=new AbortController,timer=setTimeout(()=>api.get("/proxies",{search:text2.trim(),workspaceId,limit:FOUND,page:1},{signal:ending.signal}).then(setFound,
+()=>{}),PAUSE_MS2);return()=>{clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let words=chosen2===DELETED?"Its proxy was deleted. Choose another, or n\
+one.":chosen2?proxy?describe(proxy):proxy===null?"Unknown proxy":"…":empty,options=[...open&&looksLikeLine(text2)?[{key:"add",words:`Add ${hideLogin(text2)} a\
+nd use it`,run:()=>add()}]:[],...none?[{key:"none",words:none,run:()=>choose("")}]:[],...found.data.filter(({id})=>!skip.includes(id)).map(one=>({key:one.id,proxy:one,
+words:describe(one),run:()=>choose(one.id)}))],choose=id=>{form.set("proxyId",id),setText(null)},add=()=>form.send(async()=>{let made=await api.post("/proxies",
+{url:text2.trim(),...workspaceId?{workspaceId}:{}}).catch(problem=>{if(problem.code!=="duplicate"||!problem.body?.existingId)throw asProxyFault(problem);return{
+id:problem.body.existingId}});choose(made.id)}),press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==void 0?(event.preventDefault(),open||setText(
+""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),options[at]?.run()):event.key==="Escape"&&open&&(event.preventDefault(),
+event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
 `${listId}-${at}`:void 0} autocomplete="off" spellcheck=${!1}
       placeholder=${open?"Search, or paste host:port:user:password":words} value=${open?text2:words} class=${chosen2&&!open?"has-value":""}
       onFocus=${event=>event.currentTarget.select()} onClick=${()=>!open&&setText("")} onInput=${event=>{setAt(0),setText(event.currentTarget.value)}} onKeyDown=${press} onBlur=${()=>setText(
@@ -211,8 +260,7 @@ return html`<${Dialog} title="Choose a proxy" lead=${html`For <${Name}>${profile
       <button type="button" class="button" onClick=${close}>Cancel</button>
       <button class="button primary" disabled=${form.busy||form.values.proxyId===DELETED}>${form.busy?"Saving…":"Save"}</button>`}>
       <${ProxyField} form=${form} workspaceId=${profile.workspaceId}
-        hint=${running?"The running browser uses it for new connections at once. Choosing no proxy takes effect at the next start.":"All traffic goes through th\
-is proxy. Nothing bypasses it."} />
+        hint=${running?"The running browser uses it for new connections at once. Choosing no proxy takes effect at the next start.":proxyHint(form.values.proxyId)} />
     <//>
   <//>`}function FirstRun({hold,end}){let app=useApp(),counts=useStore(app.model.counts),workspaceId=useStore(app.model.workspace),[proxyId,setProxyId]=d(void 0),[starting,
 setStarting]=d(""),there=counts?.proxies.total>0;A(()=>{!there||proxyId!==void 0||app.api.get("/proxies",{workspaceId,limit:1,page:1}).then(({data})=>setProxyId(
@@ -245,8 +293,7 @@ name),start(app,profile).finally(end)):end()},foot=html`<button class="button pr
     <button type="button" class="button" disabled=${form.busy} onClick=${()=>form.send(create(!1))}>Create only</button>`;return html`<${Form} plain form=${form} work=${create(
 !0)} foot=${foot}><div class="fields">
     <${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" />
-    <${ProxyField} form=${form} workspaceId=${workspaceId} hint=${form.values.proxyId?"All traffic goes through this proxy. Nothing bypasses it.":"Sites see thi\
-s computer’s own address."} /></div><//>`}var SAMPLES=30,MAX_LATENCY_MS=1e3,SECOND_MS=1e3,Meter=class{shown=new Store({latency:null,rate:0});#sent=new Map;#samples=[];#drawn=[];#timer=0;begin(){this.#timer=
+    <${ProxyField} form=${form} workspaceId=${workspaceId} hint=${proxyHint(form.values.proxyId)} /></div><//>`}var SAMPLES=30,MAX_LATENCY_MS=1e3,SECOND_MS=1e3,Meter=class{shown=new Store({latency:null,rate:0});#sent=new Map;#samples=[];#drawn=[];#timer=0;begin(){this.#timer=
 setInterval(()=>this.#show(),SECOND_MS)}end(){clearInterval(this.#timer)}reset(){this.#sent.clear()}sent(n){this.#sent.set(n,performance.now());let[oldest]=this.#sent.
 keys();performance.now()-this.#sent.get(oldest)>MAX_LATENCY_MS&&this.#sent.delete(oldest)}drawn(input){let now=performance.now();this.#drawn.push(now);let took=now-
 this.#sent.get(input);for(let n of this.#sent.keys())n<=input&&this.#sent.delete(n);took<=MAX_LATENCY_MS&&(this.#samples=[...this.#samples.slice(1-SAMPLES),took],
@@ -644,7 +691,7 @@ about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Ca
 function Away({link,phase,home,start:start2,starting}){let again=html`<button type="button" class="button" onClick=${()=>link.connect()}>Try now</button>`,back=home&&
 html`<a class="button" href=${home}>Go to the profiles</a>`,words=phase.words&&html`<p>${phase.words}</p>`;return phase.name==="connecting"?html`<${Card} title="Connecting…"><p class="muted">The picture comes in a moment.</p><//>`:
 phase.name==="lost"?html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again}<//>`:phase.status===
-409?html`<${Card} title="The browser does not run">${words}
+409?html`<${Card} title="The browser is not running">${start2?html`<p>Its picture shows here once it runs.</p>`:words}
       ${start2&&html`<button type="button" class="button primary" disabled=${starting} onClick=${start2}><${Icon} name="play" />${starting?"Starting…":"Start \
 it"}</button>`}${back}<//>`:phase.status===1e3?html`<${Card} title="The view has ended">${words}${again}${back}<//>`:phase.status===401||phase.status===403?html`<${Card} title="You may not see this">${words}${back}<//>`:
 html`<${Card} title="This link is over">${words}<p>${home?"The profile or its run is gone.":"It was for one run of the browser. Ask for a new one from whoever g\
@@ -682,12 +729,12 @@ isIntersecting,changed()});return observer.observe(canvas.parentElement),documen
 removeEventListener("visibilitychange",changed),clearTimeout(timer),leave()}}function sizeOf2(canvas){let{clientWidth,clientHeight}=canvas.parentElement;return{
 width:Math.max(1,Math.round(clientWidth*devicePixelRatio)),height:Math.max(1,Math.round(clientHeight*devicePixelRatio))}}function Tile({profile}){let{api}=useApp(),
 canvas=T(null),[drawn,setDrawn]=d(!1),{id,name,run}=profile;return A(()=>(setDrawn(!1),watchTile(api,id,canvas.current,()=>setDrawn(!0))),[api,id,run?.runId]),html`<a class=${drawn?
-"tile":"tile is-empty"} href=${viewOf(id)} aria-label=${`View ${name}`} title="View"><canvas ref=${canvas}></canvas></a>`}var PAUSE_MS3=120,FOUND2=6,SETTINGS=[["keys","Keys","api token scope"],["workspaces","Workspaces","rename"],["browsers","Browsers","install chrome version"],["s\
-erver","Server","version pressure disk backup doctor flags"],["activity","Activity","audit log events"],["appearance","Appearance","theme dark light density col\
-umns"]];function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[{label:"New profil\
-e",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy new create import paste list file",run:()=>app.createProxy()},
+"tile":"tile is-empty"} href=${viewOf(id)} aria-label=${`View ${name}`} title="View"><canvas ref=${canvas}></canvas></a>`}var PAUSE_MS3=120,FOUND2=6,SETTINGS2=[["keys","Keys","api token scope"],["workspaces","Workspaces","rename"],["browsers","Browsers","install chrome version"],["\
+server","Server","version pressure disk backup doctor flags"],["activity","Activity","audit log events"],["appearance","Appearance","theme dark light density co\
+lumns"]];function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[{label:"New profi\
+le",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy new create import paste list file",run:()=>app.createProxy()},
 go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),go("Running browsers","running","running",void 0,"runs"),go("Trash","trash","trash",void 0,
-"deleted"),...SETTINGS.map(([section,label,words])=>({label:`Settings: ${label}`,icon:"settings",words,run:()=>app.router.go(href("settings",void 0,[section]))})),
+"deleted"),...SETTINGS2.map(([section,label,words])=>({label:`Settings: ${label}`,icon:"settings",words,run:()=>app.router.go(href("settings",void 0,[section]))})),
 go("Profiles with a dead proxy","warning","profiles",new URLSearchParams({proxyStatus:"dead"})),go("Failed profiles","warning","profiles",new URLSearchParams({status:"\
 failed"})),go("Profiles never started","profiles","profiles",new URLSearchParams({neverStarted:"true"})),{label:"Compact rows",icon:"columns",words:"density",run:()=>app.
 setDensity("compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"settings",words:"\
@@ -792,9 +839,8 @@ her name",names:["localhostVia"],words:text("localhostVia","None")},{label:"Back
 {label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
 "denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs"],NOTES=["notes","workspaceId"];
 function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}function ProfileProxy({
-form,workspaceId,hint="All traffic goes through this proxy. Nothing bypasses it."}){return html`<${ProxyField} ...${{form,workspaceId,hint}} />`}function Tags2({
-form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
-entries(SYSTEMS);return html`
+form,workspaceId,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,hint}} />`}function Tags2({form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}
+function IdentityFields({form,saved}){let systems=Object.entries(SYSTEMS);return html`
     <${Choice} form=${form} name="os" label="Operating system (as sites see it)" options=${saved?systems:[["","Same as this computer"],...systems]} />
     <${Text} form=${form} name="browserVersion" label="Browser version" inputmode="numeric" placeholder="Same as the installed browser" hint="The major version, such as 150." />
     <${OrOwn} form=${form} name="timezone" label="Timezone" options=${CHOICES.timezone} own=${{name:"timezoneOwn",label:"Name of the timezone",placeholder:"Euro\
@@ -889,30 +935,11 @@ set("tag",event.currentTarget.value.trim())} spellcheck=${!1} />`;return html`<$
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${how==="one"&&!proxyId}>Apply</button>`}>
     <div class="fields"><${Choice} form=${form} name="how" label="Proxy" wide options=${[["one","One proxy for all"],["each","A different proxy for each"],["non\
 e","No proxy (direct connection)"]]} />
-      ${how==="one"&&html`<${ProxyField} form=${form} workspaceId=${model.workspace.value} />`}
+      ${how==="one"&&html`<${ProxyField} form=${form} workspaceId=${model.workspace.value} label="Which one" none=${null} empty="Choose a proxy" />`}
       ${how==="each"&&html`<${Field} wide form=${form} name="tag" label="From the proxies with this tag" optional control=${tagInput}
         hint=${free===null?"Proxies with the fewest profiles are taken first.":`${count(free,"proxy","proxies")} ${free===1?"matches":"match"}. Those with the f\
 ewest profiles are taken first.`} />`}
-      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}function useObject(path,names2){let app=useApp(),[state,setState]=d({data:null,etag:null,problem:null}),reload=()=>app.api.full("GET",path).then(({data,etag})=>setState(
-{data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
-model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
-clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
-tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.leaving(()=>{
-app.router.open(),app.focusPage(object)}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.current.focus(
-{preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView(
-{block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.
-indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector('[role="tab"][aria-selected="tr\
-ue"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.defaultPrevented||event.target.
-closest("[popover]")||(event.stopPropagation(),close())}}>
-    <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
-      <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
-    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\
-tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
-      tabindex=${id===shown.id?0:-1} class="tab" onClick=${()=>app.router.open(object,id)}>${words}${note&&html`<span class="tab-note">${note}</span>`}</button>`)}</div>
-    <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
-      <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
-  </aside>`}function Facts2({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).
-map(([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}function StartButton({profile,rows,told,small}){let app=useApp(),busy=useStore(app.busy).has(profile.id),why=useNoStart(),moving=["starting","stopping"].includes(
+      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}function StartButton({profile,rows,told,small}){let app=useApp(),busy=useStore(app.busy).has(profile.id),why=useNoStart(),moving=["starting","stopping"].includes(
 profile.status);return html`<button type="button" class=${small?"button small primary":"button primary"} disabled=${!!why} aria-disabled=${busy||moving} title=${why||
 void 0}
       onClick=${()=>!busy&&!moving&&start(app,profile,rows)}><${Icon} name="play" />Start</button>
@@ -930,16 +957,9 @@ app,path).then(found=>!gone&&setState({run:found,problem:null}),fault=>!gone&&se
         ${run.debuggerAddress&&html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}</section>`}`:html`<div class="quiet-box"><p>The addresses and the code are here while the browser runs.</p>
       <div><${StartButton} ...${{profile,rows}} told /></div></div>
       <p class="hint">A program can start it too: <code>POST /api/v1${path}/start</code> answers the same addresses. <a href="docs" target="_blank">API</a></p>`}
-async function addresses(app,path){let{status}=await app.api.get(path);return status==="running"?app.api.post(`${path}/start`):null}function useList2(path,query,names2=()=>!1){let app=useApp(),[state,setState]=d({rows:null,next:null,problem:null}),[busy,setBusy]=d(!1),last=T(0),read=async after=>{
-let mine=++last.current;setBusy(!0);try{let{data,next}=await app.api.get(path,{...query,after});mine===last.current&&setState(before=>({rows:after?[...before.rows,
-...data]:data,next:next||null,problem:null}))}catch(problem){mine===last.current&&setState(before=>({...before,problem}))}mine===last.current&&setBusy(!1)};return A(
-()=>{setState({rows:null,next:null,problem:null}),read();let unwatch=app.model.event.watch(event=>(event.type==="everything"||names2(event))&&read());return()=>{
-last.current=-1,unwatch()}},[path]),{...state,busy,reload:()=>read(),more:()=>read(state.next),drop:id=>setState(before=>({...before,rows:before.rows.filter(row=>row.
-id!==id)}))}}function isOf(id,{type,data}){return/^(profile|run|capability)\./.test(type)&&(data?.profileId||data?.id)===id}function saveBlob(blob,name){let link=document.
-createElement("a");link.href=URL.createObjectURL(blob),link.download=name,document.body.append(link),link.click(),link.remove(),setTimeout(()=>URL.revokeObjectURL(
-link.href),6e4)}var STATES2={__proto__:null,in_progress:"Downloading",cancelled:"Cancelled",interrupted:"Interrupted"},WHY={__proto__:null,files_quota:"the profile’s quota for \
+async function addresses(app,path){let{status}=await app.api.get(path);return status==="running"?app.api.post(`${path}/start`):null}var STATES2={__proto__:null,in_progress:"Downloading",cancelled:"Cancelled",interrupted:"Interrupted"},WHY={__proto__:null,files_quota:"the profile’s quota for \
 files is used up"};function Data({profile,path}){let list=useList2(`${path}/downloads`,{limit:50},event=>isOf(profile.id,event));return html`
-    <${Facts2} pairs=${[["On disk",profile.diskBytes>0?html`${bytes(profile.diskBytes)}${profile.status==="running"&&html` <span class="muted">before this run</span>`}`:
+    <${Facts} pairs=${[["On disk",profile.diskBytes>0?html`${bytes(profile.diskBytes)}${profile.status==="running"&&html` <span class="muted">before this run</span>`}`:
 "Nothing yet"]]} />
     <section><div class="section-head"><h3>Downloads</h3><button type="button" class="button small" disabled=${list.busy} onClick=${list.reload}><${Icon} name="reload" />Refresh</button></div>
       <p class="hint">Files of ${profile.status==="running"?"this run":"the last run"}. The next start removes them.</p>
@@ -957,27 +977,7 @@ startedAt} /></span></span>
     ${state==="complete"&&html`<button type="button" class="button small" disabled=${busy} aria-label=${`Save ${name}`} onClick=${save2}><${Icon} name="download" />${busy?
 "Saving…":"Save"}</button>`}
     <button type="button" class="icon-button" aria-label=${`${going?"Cancel":"Delete"} ${name}`} title=${going?"Cancel":"Delete"} onClick=${drop}><${Icon} name=${going?
-"close":"trash"} /></button></li>`}function useExplain(profile,path){return useObject(`${path}/explain`,event=>isOf(profile.id,event)||/^proxy\.(updated|checked|all_checked)$/.test(event.type))}var FINDINGS={
-__proto__:null,timezone_mismatch:["The timezone doesn’t match the proxy.","The timezone"],locale_mismatch:["The languages don’t match the proxy.","The langu\
-age list"],geolocation_mismatch:["The location doesn’t match the proxy.","The location"],exit_unknown:["Where the proxy comes out is not known.",""]};function findingWords({
-code,message}){let[title,subject]=FINDINGS[code]||["Something contradicts the proxy.","The profile"];return code==="exit_unknown"?{title,text:"Nothing can be co\
-mpared with it. Check the proxy, or let the profile start with a warning."}:{title,text:sentence(`${subject} ${message}`.replace(/Set it to auto,? or to/,"Choos\
-e “Match the proxy”, or"))}}function Findings({profile,findings}){let{router}=useApp();return html`<ul class="findings">${findings.map(finding=>{let{title,text:text2}=findingWords(
-finding);return html`<li key=${finding.code}><strong>${title}</strong> ${text2} <a href=${router.beside(profile.id,finding.code==="exit_unknown"?"network":"iden\
-tity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS2=[["os","System"],["browserVersion","Browser version"],[
-"timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",exit:"\
-From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,proxy_only:"Through the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){
-return value==null||value.length===0?"Default":name==="os"?SYSTEMS[value]||value:name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!=
-"object"?value==="off"?"Blocked":String(value):value.width?`${value.width} × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.
-latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to ma\
-tch the proxy")}function Effective({effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
-    <tbody>${SETTINGS2.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
-value)}</bdi>${full&&effective[name].detail&&html`<span class="sub-words">${detailWords(effective[name].detail)}</span>`}</td>
-      <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source]||effective[name].source}</td></tr>`)}</tbody></table>`}var WARNINGS={
-__proto__:null,emulated:"The browser on this machine is of another system or version than the profile declares. Sites that look closely can tell. The tab Tests \
-says by what.",fallback_left_out:"Not every fallback proxy can be used, since no check has found their countries. Check them, or allow fallbacks in any country \
-(Network)."};function warningWords(warnings,findings){return warnings.filter(({code})=>code!=="identity_mismatch"||!findings.length).map(({code,message})=>({code,
-text:WARNINGS[code]||sentence(message)}))}function ProfileForm({object,...rest}){return object.data&&object.etag?html`<${Inside} object=${object} ...${rest} />`:html`<${Waiting} />`}function Inside({object,
+"close":"trash"} /></button></li>`}function ProfileForm({object,...rest}){return object.data&&object.etag?html`<${Inside} object=${object} ...${rest} />`:html`<${Waiting} />`}function Inside({object,
 path,rows,children,pending=[]}){let app=useApp(),offline=useStore(app.offline),{data,etag}=object,form=useForm(toValues(data)),version=useVersion({form,data,etag,
 read:()=>app.api.full("GET",path),toValues,fields:FIELDS}),newer=etag!==version.etag&&data.updatedAt>version.data.updatedAt;A(()=>{!newer||version.changed||form.
 busy||(form.setAll(toValues(data)),version.rebase({data,etag}))},[etag,version.changed,form.busy]);let save2=async values=>{let saved=await saveProfile(app,version,
@@ -1047,7 +1047,7 @@ run?.warnings||[],findings),pending=pendingWords(running&&run?.pending||[]);retu
     ${warnings.length>0&&html`<${Notice}><ul>${warnings.map(({code,text:text2})=>html`<li key=${code}>${text2}</li>`)}</ul><//>`}
     ${pending.length>0&&html`<p class="hint">${`Changed, and taking effect when the browser starts next: ${pending.join(", ")}.`}</p>`}
     ${running&&html`<div class="big-picture"><${Preview} profile=${profile} large /></div>`}
-    <${Facts2} pairs=${[["Proxy",proxy?html`<span class="with-flag"><${Country} code=${exit?.country||proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>`:
+    <${Facts} pairs=${[["Proxy",proxy?html`<span class="with-flag"><${Country} code=${exit?.country||proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>`:
 profile.proxyId?"…":"None (direct connection)"],["Exit IP",exit?.exitIp&&html`<span class="number">${exit.exitIp}${exit.latencyMs!=null?` · ${span(exit.latencyMs)}`:
 ""}</span>`],["Through",running&&run?.proxy?.fallback&&"A fallback proxy"],["System",`${SYSTEMS[profile.os]||profile.os} ${profile.browserVersion}`],["Timezone",
 running&&run?.effective?.timezone],["Languages",running&&[].concat(run?.effective?.locale||[]).join(", ")],["Running for",running&&run?.startedAt&&lasting(run.startedAt,
@@ -1076,7 +1076,7 @@ startedAt} /></span></span>
       <span class="run-sub muted number">${span(run.durationMs)}${run.proxy?html` · <${Country} code=${run.proxy.country} /> ${run.proxy.exitIp||"exit not know\
 n"}`:" · direct"}${traffic&&` · ${traffic}`}</span></summary>
     ${open&&html`<${Details2} run=${run} />`}
-  </details></li>`}function Details2({run}){let proxy=useProxy(run.proxy?.id);return html`<div class="run-body"><${Facts2} pairs=${[["Started",moment(run.startedAt)],
+  </details></li>`}function Details2({run}){let proxy=useProxy(run.proxy?.id);return html`<div class="run-body"><${Facts} pairs=${[["Started",moment(run.startedAt)],
 ["Ended",run.endedAt&&moment(run.endedAt)],["Browser",run.browser&&`${run.browser.product} ${run.browser.version}${run.headless?", headless":""}`],["Proxy",run.
 proxy?html`<bdi>${proxy?proxyName(proxy):proxy===null?"Deleted":"…"}</bdi>${run.proxy.fallback?" (a fallback)":""}`:"None (direct connection)"],["Received",run.
 bytesDown!=null&&bytes(run.bytesDown)],["Sent",run.bytesUp!=null&&bytes(run.bytesUp)],["Refused by rules",run.refusedByRules>0&&count(run.refusedByRules,"connec\
@@ -1135,7 +1135,7 @@ html`<button type="button" class="button" disabled=${offline} onClick=${run}><${
 passed?"good":"bad"}`}><span class="dot"></span>${result.passed?"No leak found":`${number(failed.length)} of ${number(result.channels.length)} ways are not clos\
 ed`}</span>
       <span class="muted">${moment(result.startedAt)} · ${span(result.durationMs)}</span></p>
-    ${result.warnings.length>0&&html`<${Notice}><ul>${result.warnings.map(({code,message})=>html`<li key=${code}>${sentence(message)}</li>`)}</ul><//>`}
+    ${result.warnings.length>0&&html`<${Notice}><ul>${warningWords(result.warnings,[]).map(({code,text:text2})=>html`<li key=${code}>${text2}</li>`)}</ul><//>`}
     <table class="plain-table is-words"><caption class="visually-hidden">Ways out that were tried</caption><thead><tr><th scope="col">Way out</th><th scope="col">Result</th><th scope="col">What was seen</th></tr></thead>
       <tbody>${sorted.map(({channel,passed,seen})=>html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel]||channel}</th>
         <td><span class=${passed?"good-text":"bad-text"}>${passed?"Closed":"Not closed"}</span></td><td class="muted">${seen?sentence(seen):"–"}</td></tr>`)}</tbody></table></div>`}
@@ -1245,8 +1245,8 @@ exitIp}</span></span>`:html`<span class="one-line">${faultWords(check2.error)?.h
       ${data.length>listed.length&&html`<button type="button" class="button small" onClick=${()=>setAll(!0)}>Show all ${data.length}</button>`}</section>`}function short(ms){
 return ms>0&&ms<1?"< 1 ms":span(ms)}function Figures({proxy,checks}){let good=checks.filter(({ok})=>ok).length,{p50Ms,p95Ms}=proxy.latency||{};return html`<dl class="figures"><div><dt>Uptime</dt><dd>${Math.
 floor(good/checks.length*100)} %</dd></div>
-    <div><dt>Latency, half of the checks</dt><dd>${p50Ms==null?"–":`≤ ${short(p50Ms)}`}</dd></div>
-    <div><dt>Latency, 95 of 100</dt><dd>${p95Ms==null?"–":`≤ ${short(p95Ms)}`}</dd></div></dl>`}function pointsOf(checks){let days=new Set(checks.map(({checkedAt})=>new Date(
+    <div><dt>Half take at most</dt><dd>${p50Ms==null?"–":short(p50Ms)}</dd></div>
+    <div><dt>95 % take at most</dt><dd>${p95Ms==null?"–":short(p95Ms)}</dd></div></dl>`}function pointsOf(checks){let days=new Set(checks.map(({checkedAt})=>new Date(
 checkedAt).toDateString())).size,format=new Intl.DateTimeFormat(void 0,days>1?{day:"numeric",month:"short"}:{timeStyle:"short"});return[...checks].reverse().map(
 ({checkedAt,ok,latencyMs})=>({label:format.format(Date.parse(checkedAt)),full:moment(checkedAt),values:[ok?latencyMs??null:null],mark:ok?"":"failed"}))}function Exits({
 checks}){let turns=[];for(let{ok,exitIp,country,countryName,checkedAt}of checks){if(!ok||!exitIp)continue;let last=turns.at(-1);last?.exitIp===exitIp?Object.assign(
@@ -1325,7 +1325,7 @@ busy).has(proxy.id),offline=useStore(app.offline);return html`<button type="butt
     <button type="button" class="button small" onClick=${()=>app.open(ProxyForm,{proxy,done:changed=>{object.reload(),changed.status==="unknown"&&check(app,changed)}})}><${Icon} name="edit" />Edit</button>`}
 function Overview2({proxy}){return html`
     ${proxy.lastCheck&&html`<section><h3>Last check, <${Ago} time=${proxy.lastCheck.checkedAt} /></h3><${CheckResult} result=${proxy.lastCheck} /></section>`}
-    <${Facts2} pairs=${[["Type",PROXY_TYPES[proxy.type]||proxy.type],["Address",html`<bdi class="mono">${address(proxy.host,proxy.port)}</bdi>`],["User name",proxy.
+    <${Facts} pairs=${[["Type",PROXY_TYPES[proxy.type]||proxy.type],["Address",html`<bdi class="mono">${address(proxy.host,proxy.port)}</bdi>`],["User name",proxy.
 username&&html`<bdi>${proxy.username}</bdi>`],["Password",html`<${Secret} proxy=${proxy} />`],["Profiles",proxy.profileCount>0?html`<a href=${href("profiles",new URLSearchParams(
 {proxyId:proxy.id}))}>${count(proxy.profileCount,"profile")}</a>`:"Not used"],["Uptime",proxy.uptime!=null&&`${Math.floor(proxy.uptime*100)} %`],["Tags",proxy.tags?.
 length>0&&html`<${Tags} tags=${proxy.tags} most=${20} />`],["Notes",proxy.notes&&html`<bdi>${proxy.notes}</bdi>`],["Created",html`<${Ago} time=${proxy.createdAt} />`],
@@ -1389,7 +1389,7 @@ d":({data})=>html`Workspace <bdi>${data.id}</bdi> was created`,"workspace.update
 ed":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};function EventSentence({event}){
 let{type,data={}}=event,words=EVENTS[type];if(!words)return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?
 html`<${ProfileName} id=${profileId} begin=${type.startsWith("profile.")||type==="run.fallback"} />`:"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:
-"A proxy"})}var NOTHING=html`<span class="muted">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
+"A proxy"})}var NOTHING=html`<span class="muted not-in-card">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
 time={id:"time",label:"Time",width:190,rank:6,hidden:!0,draw:({at})=>html`<span class="number">${moment(at)}</span>`},workspace={id:"workspace",label:"Workspace",
 width:130,rank:4,draw:({workspaceId})=>workspaceId?html`<bdi class="one-line">${workspaceId}</bdi>`:NOTHING},LOG=[{id:"what",label:"What happened",min:260,grow:3,
 always:!0,draw:entry=>html`<span class="one-line sentence"><${Sentence} entry=${entry} /></span>`},when,time,{id:"remote",label:"From",width:150,rank:3,card:!0,
@@ -1479,23 +1479,22 @@ name,scopes,workspaces,life,day}){let body={name:name.trim(),scopes:scopes.inclu
 life==="day"?body.expiresAt=new Date(`${day}T23:59:59`).toISOString():life&&(body.expiresAt=new Date(Date.now()+Number(life)*DAY_MS2).toISOString()),body}function MadeKey({
 made,close}){return html`<div class="dialog-content"><${Notice}><p>Copy the key now. It is not shown again.</p><//>
       <div class="copy-line"><span class="copy-label">Key</span><code tabindex="0" role="group" aria-label="The key">${made.key}</code><${Copy} text=${made.key} label="Copy the key" /></div>
-      <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People sign in to this page with it.</p></div>
+      <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People log in to this page with it.</p></div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>`}var HINT=8;function isOwn(key){return!key.revokedAt&&key.hint===readKey().slice(0,HINT)}function stateOf({revokedAt,expiresAt},now){return revokedAt?{text:"Revo\
 ked",tone:"quiet",over:!0}:expiresAt&&Date.parse(expiresAt)<=now?{text:"Expired",tone:"quiet",over:!0}:{text:"Active",tone:"good",over:!1}}var COLUMNS=[{id:"nam\
 e",label:"Key",min:190,grow:2,always:!0,draw:key=>html`<${NameCell} apiKey=${key} />`},{id:"state",label:"State",width:104,rank:2,card:!0,draw:key=>html`<${State} apiKey=${key} />`},
 {id:"scopes",label:"May",min:180,grow:1.6,rank:1,draw:({scopes})=>html`<span class="one-line" title=${scopeWords(scopes)}>${scopeWords(scopes)}</span>`},{id:"wo\
 rkspaces",label:"Workspaces",min:110,grow:1,rank:5,draw:({workspaces})=>workspaces?html`<bdi class="one-line" title=${workspaces.join(", ")}>${workspaces.join("\
-, ")}</bdi>`:html`<span class="muted">All</span>`},{id:"used",label:"Last used",width:118,rank:3,card:!0,draw:({lastUsedAt})=>lastUsedAt?html`<${Ago} time=${lastUsedAt} />`:
+, ")}</bdi>`:html`<span class="muted">All</span>`},{id:"used",label:"Last used",width:118,rank:3,card:!0,draw:({lastUsedAt})=>lastUsedAt?html`<span class="in-card">Used </span><${Ago} time=${lastUsedAt} />`:
 html`<span class="muted">Not used yet</span>`},{id:"expires",label:"Expires",width:112,rank:4,draw:({expiresAt})=>expiresAt?html`<${Until} time=${expiresAt} />`:
 html`<span class="muted">Never</span>`},{id:"created",label:"Created",width:112,rank:6,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},
-{id:"id",label:"ID",width:292,rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function NameCell({apiKey:key}){return html`<span class="two-lines"><span class="with-mark"><span class="title"><${Name}>${key.
-name}<//></span>
-    ${isOwn(key)&&html`<span class="mark">This page</span>`}${key.session&&html`<span class="mark is-quiet" title="Made by signing in to the page">Sign-in</span>`}</span>
-    <span class="sub mono">${key.hint}…</span></span>`}function State({apiKey}){return html`<${Status} of=${stateOf(apiKey,useNow())} />`}function Until({time:time2}){
-let at=Date.parse(time2);return html`<time datetime=${time2} title=${new Intl.DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"short"}).format(at)}>${new Intl.
-DateTimeFormat(void 0,{dateStyle:"medium"}).format(at)}</time>`}function Keys(){let app=useApp(),{rows,selection,view}=useList("/keys",{},({type},list)=>type.startsWith(
-"key.")&&list.changed(null,!0)),columns=useColumns("keys",()=>COLUMNS),{total,problem}=view;return problem?.status===403?html`<${Missing} problem=${problem} what="the keys" />`:
-html`
+{id:"id",label:"ID",width:292,rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function NameCell({apiKey:key}){return html`<span class="two-lines"><span class="title" title=${key.
+name}><${Name}>${key.name}<//></span>
+    <span class="with-mark"><span class="sub mono">${key.hint}…</span>${isOwn(key)&&html`<span class="mark">This page</span>`}${key.session&&html`<span class="mark is-quiet" title="Made by logging in to the page">Login</span>`}</span></span>`}
+function State({apiKey}){return html`<${Status} of=${stateOf(apiKey,useNow())} />`}function Until({time:time2}){let at=Date.parse(time2);return html`<time datetime=${time2} title=${new Intl.
+DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"short"}).format(at)}>${new Intl.DateTimeFormat(void 0,{dateStyle:"medium"}).format(at)}</time>`}function Keys(){
+let app=useApp(),{rows,selection,view}=useList("/keys",{},({type},list)=>type.startsWith("key.")&&list.changed(null,!0)),columns=useColumns("keys",()=>COLUMNS),
+{total,problem}=view;return problem?.status===403?html`<${Missing} problem=${problem} what="the keys" />`:html`
     <div class="settings-head"><p class="lead">A key is a password for programs and people. Give each its own, with no more than it needs.</p>
       <div class="tools"><${ViewMenu} columns=${columns} /><button type="button" class="button primary" onClick=${()=>app.open(KeyForm,{done:()=>rows.reload().catch(
 ()=>{})})}><${Icon} name="plus" /><span>New key</span></button></div></div>
@@ -1510,7 +1509,7 @@ has(key.id)&&!key.revokedAt);selection.clear(),keys.length&&askToRevoke(app,keys
 1&&keys[0].lastUsedAt;app.open(ConfirmDialog,{title:keys.length===1?"Revoke this key?":`Revoke ${number(keys.length)} keys?`,verb:"Revoke",work:async()=>{for(let key of[
 ...keys].sort((a,b)=>isOwn(a)-isOwn(b)))await app.api.delete(`/keys/${encodeURIComponent(key.id)}`).catch(problem=>{if(problem.status!==404)throw problem});app.
 toasts.say({text:keys.length===1?`${keys[0].name} is revoked.`:`${number(keys.length)} keys are revoked.`}),await rows.reload().catch(()=>{})},children:html`${own&&
-html`<p class="bad-text"><strong>This page is signed in with ${keys.length===1?"this key":"one of them"}.</strong> You are signed out at once.</p>`}
+html`<p class="bad-text"><strong>This page is logged in with ${keys.length===1?"this key":"one of them"}.</strong> You are logged out at once.</p>`}
       <p>${keys.length===1?html`Whoever uses <${Name}>${keys[0].name}<//> is refused from now on.`:"Whoever uses them is refused from now on."} Live views and clients that came with ${keys.
 length===1?"it":"them"} are cut off. This cannot be undone.</p>
       ${used&&html`<p class="muted">Last used <${Ago} time=${used} />.</p>`}`})}function ServerSection(){let server=useAnswer("/server"),pressure=useAnswer("/pressure",{},({type})=>/^run\.(?:started|ended)$/.test(type));return html`<div class="settings-head"><p class="lead">How the server does, and what it was started with.</p>
@@ -1533,8 +1532,8 @@ null} />
     </div><p class="load-words"><${Status} of=${now.accepting?{text:"Ready for more browsers",tone:"good"}:{text:"Further starts wait",tone:"wait"}} />${waits&&
 html`<span class="muted">${waits}.</span>`}</p></section>`}function Gauge({label,value,more:more2,share}){return html`<div class="gauge"><p class="gauge-label">${label}</p><p class="gauge-value number">${value}</p><p class="gauge-more">${more2}</p>
     ${share!==null&&html`<meter class="gauge-bar" min="0" max="1" high="0.85" value=${Math.min(1,share)} aria-label=${`${label} in use`}>${Math.round(share*100)} %</meter>`}</div>`}
-function About({server}){let now=useNow(),{version,go,commit}=server.version;return html`<section class="settings-part"><h2>This server</h2><${Facts2} pairs=${[
-["Version",html`${version}${commit&&commit!=="unknown"?html` <span class="muted mono">${commit.slice(0,12)}</span>`:""}`],["Built with",go],["Running for",html`<time datetime=${server.
+function About({server}){let now=useNow(),{version,go,commit}=server.version;return html`<section class="settings-part"><h2>This server</h2><${Facts} pairs=${[[
+"Version",html`${version}${commit&&commit!=="unknown"?html` <span class="muted mono">${commit.slice(0,12)}</span>`:""}`],["Built with",go],["Running for",html`<time datetime=${server.
 startedAt} title=${moment(server.startedAt)}>${lasting(server.startedAt,now)}</time>`],["Listens on",html`<span class="mono">${server.address}</span>`],["Data f\
 older",html`<span class="with-copy"><span class="mono">${server.dataFolder}</span><${Copy} text=${server.dataFolder} label="Copy the data folder" /></span>`]]} /></section>`}
 var NAMES={__proto__:null,browser:"Browser",browsers:"Versions",sandbox:"Sandbox",isolation:"Isolation",files:"Files",display:"Display",clock:"Clock",disk:"Disk",
@@ -1552,8 +1551,8 @@ changed.length)}</button>
     ${shown.length===0?html`<p>Everything is at its default.</p>`:html`<div class="table-box" tabindex="0" role="region" aria-label="Settings in force"><table class="plain-table"><thead><tr><th scope="col">Flag</th><th scope="col">Value</th><th scope="col">What it does</th></tr></thead>
       <tbody>${shown.map(({name,values,changed:other,help,default:byDefault})=>html`<tr key=${name}><th scope="row"><code>--${name}</code></th>
         <td class=${other?"value-cell":"value-cell muted"}>${values.length?values.map(value=>html`<code key=${value} class="path">${value}</code>`):"–"}${other&&
-byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted">–</span>`,PAGE2=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({id,
-label,width:96,numeric:!0,rank,card:!0,draw:workspace2=>workspace2[member]?html`<button type="button" class="link is-figure" title=${`Show them in ${label}`} onClick=${()=>go(
+byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,PAGE2=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({
+id,label,width:96,numeric:!0,rank,card:!0,draw:workspace2=>workspace2[member]?html`<button type="button" class="link is-figure" title=${`Show them in ${label}`} onClick=${()=>go(
 name,workspace2.id)}>${number(workspace2[member])}<span class="in-card"> ${words(workspace2[member])}</span></button>`:html`<span class="muted not-in-card">–</span>`});
 return[{id:"name",label:"Workspace",min:170,grow:2,always:!0,draw:({id,name})=>html`<span class="two-lines"><bdi class="title one-line" title=${name||id}>${name||
 id}</bdi>${name&&html`<bdi class="sub">${id}</bdi>`}</span>`},amount("profiles","Profiles","profiles","profileCount",1,n=>n===1?"profile":"profiles"),amount("pr\
