@@ -340,11 +340,11 @@ counted]}));return html`<nav class="places views" aria-label="Views"><p class="s
     ${shown.map(view=>html`<${View} key=${view.name} view=${view} present=${present} tone=${["failed","dead"].includes(view.name)&&view.count>0?"is-bad":""} />`)}
     ${own.map(view=>html`<${View} key=${`own ${view.label}`} view=${view} present=${present} drop=${()=>app.dropView(view)} />`)}
     ${unsaved&&html`<button type="button" onClick=${()=>app.open(SaveView,{params:pick(present)})}><${Icon} name="plus" /><span>Save this view</span></button>`}
-  </nav>`}function pick(params){return[...params].filter(([name])=>FILTERS.includes(name)||["sort","order"].includes(name))}function View({view,present,tone="",
-drop}){let app=useApp(),params=new URLSearchParams(view.params),[counted,setCounted]=d(null),event=useStore(app.model.counts);A(()=>{view.count!==void 0||!drop||
-app.api.get("/profiles",{...Object.fromEntries([...params.keys()].map(name=>[name,params.getAll(name)])),workspaceId:app.model.workspace.value,limit:1,page:1}).
-then(({total,totalIsExact})=>setCounted(number(total,totalIsExact===!1)),()=>{})},[event]);let count2=counted??(view.count>0?number(view.count):""),ask=()=>app.
-open(ConfirmDialog,{title:"Remove this view?",verb:"Remove",work:async()=>drop(),children:html`<p><bdi>${view.label}</bdi> is removed from the sidebar. No profile changes.</p>`});
+  </nav>`}function short(n){return n<1e5?number(n):`${Math.round(n/1e3)}k`}function pick(params){return[...params].filter(([name])=>FILTERS.includes(name)||["so\
+rt","order"].includes(name))}function View({view,present,tone="",drop}){let app=useApp(),params=new URLSearchParams(view.params),[counted,setCounted]=d(null),event=useStore(
+app.model.counts);A(()=>{view.count!==void 0||!drop||app.api.get("/profiles",{...Object.fromEntries([...params.keys()].map(name=>[name,params.getAll(name)])),workspaceId:app.
+model.workspace.value,limit:1,page:1}).then(({total,totalIsExact})=>setCounted(number(total,totalIsExact===!1)),()=>{})},[event]);let count2=counted??(view.count>
+0?short(view.count):""),ask=()=>app.open(ConfirmDialog,{title:"Remove this view?",verb:"Remove",work:async()=>drop(),children:html`<p><bdi>${view.label}</bdi> is removed from the sidebar. No profile changes.</p>`});
 return html`<span class="view"><a href=${href("profiles",params)} aria-current=${present&&sameView(view.params,present)?"page":void 0}><${Icon} name="bookmark" /><span><bdi>${view.
 label}</bdi></span>
     ${count2!==""&&html`<span class=${`badge ${tone}`}>${count2}</span>`}</a>

@@ -64,6 +64,11 @@ function Views({ route, counts }) {
   </nav>`;
 }
 
+// short rounds a count that would leave a view's name no room.
+function short(n) {
+  return n < 100_000 ? number(n) : `${Math.round(n / 1000)}k`;
+}
+
 function pick(params) {
   return [...params].filter(([name]) => FILTERS.includes(name) || ['sort', 'order'].includes(name));
 }
@@ -78,7 +83,7 @@ function View({ view, present, tone = '', drop }) {
     app.api.get('/profiles', { ...Object.fromEntries([...params.keys()].map((name) => [name, params.getAll(name)])), workspaceId: app.model.workspace.value, limit: 1, page: 1 })
       .then(({ total, totalIsExact }) => setCounted(number(total, totalIsExact === false)), () => {});
   }, [event]);
-  const count = counted ?? (view.count > 0 ? number(view.count) : '');
+  const count = counted ?? (view.count > 0 ? short(view.count) : '');
   const ask = () => app.open(ConfirmDialog, { title: 'Remove this view?', verb: 'Remove', work: async () => drop(), children: html`<p><bdi>${view.label}</bdi> is removed from the sidebar. No profile changes.</p>` });
   return html`<span class="view"><a href=${href('profiles', params)} aria-current=${present && sameView(view.params, present) ? 'page' : undefined}><${Icon} name="bookmark" /><span><bdi>${view.label}</bdi></span>
     ${count !== '' && html`<span class=${`badge ${tone}`}>${count}</span>`}</a>
