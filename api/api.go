@@ -97,12 +97,18 @@ func (s *API) Base() string { return s.base }
 
 // Serve answers the connections of l until Shutdown. It then returns http.ErrServerClosed.
 func (s *API) Serve(l net.Listener) error {
-	l, s.http.ConnState = newLimitListener(l, s.cfg.maxConnections(), s.log)
+	limited := newLimitListener(l, s.cfg.maxConnections(), s.log)
+	s.http.ConnState = limited.connState
+	s.http.RegisterOnShutdown(func() { time.AfterFunc(unusedTime, limited.closeUnused) })
 	if s.cfg.TLS != nil {
-		return s.http.ServeTLS(l, "", "")
+		return s.http.ServeTLS(limited, "", "")
 	}
-	return s.http.Serve(l)
+	return s.http.Serve(limited)
 }
+
+// unusedTime is how long a stop waits for the first request on a connection: it may be under way. http.Server.Shutdown would wait
+// for 5 seconds.
+const unusedTime = 500 * time.Millisecond
 
 // Shutdown ends the jobs, waits for requests under way to finish, at most until ctx ends, and closes the remaining connections.
 // It then writes the times at which keys were last used.

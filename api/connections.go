@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -56,14 +57,13 @@ type limitedConn struct {
 	ownDeadline, hijacked bool       // the handler has set a write deadline; the connection was hijacked
 }
 
-// newLimitListener returns a listener for at most limit connections and its ConnState hook. If limit is 0, it returns l itself.
-func newLimitListener(l net.Listener, limit int, log *slog.Logger) (net.Listener, func(net.Conn, http.ConnState)) {
+// newLimitListener returns a listener for at most limit connections; 0 is any number.
+func newLimitListener(l net.Listener, limit int, log *slog.Logger) *limitListener {
 	if limit <= 0 {
-		return l, nil
+		limit = math.MaxInt
 	}
-	g := &limitListener{Listener: l, max: limit, pieceTime: writePieceTime, log: log, freed: make(chan struct{}, 1),
+	return &limitListener{Listener: l, max: limit, pieceTime: writePieceTime, log: log, freed: make(chan struct{}, 1),
 		closed: make(chan struct{}), unused: linked.New(), idle: linked.New()}
-	return g, g.connState
 }
 
 // Accept implements net.Listener. It waits while all connections are busy.
@@ -95,6 +95,19 @@ func (g *limitListener) Accept() (net.Conn, error) {
 func (g *limitListener) Close() error {
 	g.closeOnce.Do(func() { close(g.closed) })
 	return g.Listener.Close()
+}
+
+// closeUnused closes the connections on which no request has come. Browsers open some in advance.
+func (g *limitListener) closeUnused() {
+	g.mu.Lock()
+	var all []*limitedConn
+	for e := g.unused.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(*limitedConn))
+	}
+	g.mu.Unlock()
+	for _, c := range all {
+		c.Close() //nolint:errcheck // the peer may have closed it
+	}
 }
 
 // register counts a new connection if the limit allows it. Otherwise victim is an idle connection to close, or nil when all are

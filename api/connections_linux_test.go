@@ -44,14 +44,13 @@ func TestSocketsCountTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, state := newLimitListener(inner, 4, slog.New(slog.DiscardHandler))
-	g := l.(*limitListener)
+	l := newLimitListener(inner, 4, slog.New(slog.DiscardHandler))
 	counts := func(want int) {
 		t.Helper()
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if g.open != want {
-			t.Errorf("%d descriptors are counted, want %d", g.open, want)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.open != want {
+			t.Errorf("%d descriptors are counted, want %d", l.open, want)
 		}
 	}
 	defer l.Close() //nolint:errcheck // nothing is left to do
@@ -65,7 +64,7 @@ func TestSocketsCountTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts(1)
-	state(c, http.StateHijacked)
+	l.connState(c, http.StateHijacked)
 	counts(2)
 	c.(*limitedConn).CloseDescriptor() //nolint:errcheck // as above: another descriptor is held instead
 	counts(2)
@@ -81,9 +80,9 @@ func TestAllConnectionsAtWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, state := newLimitListener(inner, 3, slog.New(slog.DiscardHandler))
+	l := newLimitListener(inner, 3, slog.New(slog.DiscardHandler))
 	atWork, done := make(chan struct{}), make(chan struct{})
-	h := &http.Server{ConnState: state, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := &http.Server{ConnState: l.connState, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/work" {
 			atWork <- struct{}{}
 			<-done
@@ -169,13 +168,13 @@ func TestUnreadAnswers(t *testing.T) {
 		ended <- err
 	})
 	serve := func(unread time.Duration) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		inner, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &http.Server{Handler: mux}
-		l, h.ConnState = newLimitListener(l, 100, slog.New(slog.DiscardHandler))
-		l.(*limitListener).pieceTime = unread
+		l := newLimitListener(inner, 100, slog.New(slog.DiscardHandler))
+		l.pieceTime = unread
+		h := &http.Server{Handler: mux, ConnState: l.connState}
 		go h.Serve(l) //nolint:errcheck // it ends with the test
 		t.Cleanup(func() { h.Close() })
 		return l.Addr().String()

@@ -60,3 +60,21 @@ func TestStartWhileTheServerStops(t *testing.T) {
 	}
 	(<-answered).refused(t, 503, "server_stopping")
 }
+
+// TestStopWithUnusedConnections: connections that a browser opened in advance, and sent nothing on, do not make a stop fail.
+func TestStopWithUnusedConnections(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	unused, err := net.Dial("tcp", strings.TrimPrefix(a.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unused.Close()                          //nolint:errcheck // the server has closed it
+	a.do(t, "GET", "/profiles", nil).want(t, 200) // the connection before this one is accepted by now
+	if err := a.stop(); err != nil {
+		t.Errorf("the stop: %v", err)
+	}
+	if _, err := unused.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is open")
+	}
+}

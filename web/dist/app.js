@@ -1,9 +1,9 @@
-import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,ConfirmDialog,Country,Dialog,Empty,FirstRun,FreeFilter,Grid,GridProblem,
-Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,
-ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,Tile,ToastArea,
-Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,duplicate,endWords,exchange,faultWords,href,html,
-isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,
-useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-NKHNIGZF.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,ConfirmDialog,Country,Dialog,Empty,F,FirstRun,FreeFilter,Grid,
+GridProblem,Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,ProblemBox,ProblemDialog,ProfileDialog,
+ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,
+Tags,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,duplicate,endWords,exchange,
+faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,
+start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-NKHNIGZF.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["C","Connect to a running browser\
@@ -460,7 +460,7 @@ key?html`<${Frame} key=${turn} secret=${key} ...${{leave,page,renew}} />`:html`<
 valid. It may have been revoked, or have expired.",LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. The server did not ans\
 wer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(secret,leave));
 A(()=>{shown.current=app;let end=app.begin();return()=>{shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(app.router.current),
-dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=route.
+dialog=useStore(app.dialog);F(()=>app.dialog.set(null),[route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=route.
 name},[route.name]);let Page=PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.
 Provider} value=${app}>
     <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>

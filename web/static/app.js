@@ -1,6 +1,6 @@
 // The page: login, routing, and the frame around the pages.
 import { render } from 'preact';
-import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
 import { start } from './actions.js';
@@ -293,7 +293,7 @@ function Frame({ secret, leave, page: shown, renew }) {
   useEffect(() => app.renew(secret), [secret]);
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
-  useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
+  useLayoutEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened; one that is opened next stays
   const before = useRef(route.name);
   useEffect(() => {
     if (before.current !== route.name) app.keepFocus(); // what had the focus may have gone with the page before
