@@ -198,8 +198,15 @@ func gridKeys(t *testing.T, d *driven) {
 		"document.querySelectorAll('.row.is-chosen').length")
 	press("Enter", 13, 0)
 	p.until("document.querySelector('.drawer h2')?.textContent.startsWith('Shop')")
+	p.eval("new MutationObserver((_, it) => { if (!document.querySelector('.drawer')) { it.disconnect(); "+
+		"setTimeout(() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))); } })"+
+		".observe(document.body, { childList: true, subtree: true })", nil) // a dialog that is opened at once stays
 	press("Escape", 27, 0)
 	p.until("!document.querySelector('.drawer') && location.hash === '#/profiles'")
+	p.eval("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))", nil) // what is done after drawing is done
+	p.until("document.querySelector('dialog h2')?.textContent === 'Keyboard shortcuts'")
+	press("Escape", 27, 0)
+	p.until("!document.querySelector('dialog')")
 	press("/", 191, 0)
 	p.until("document.activeElement.type === 'search'")
 	p.eval("document.activeElement.blur()", nil)
