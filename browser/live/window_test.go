@@ -60,6 +60,7 @@ func TestWindow(t *testing.T) {
 	fit(w, 900, 500)
 	becomes("innerWidth", "900")
 	other.socket.CloseNow()
+	testnet.Eventually(t, "the other has left", func() bool { return r.view.Viewers() == 1 })
 	tile := watch(t, r, address+"?tile=1")
 	tile.hears("window", map[string]any{"resized": true})
 	tile.hears("hello", map[string]any{"readonly": true})

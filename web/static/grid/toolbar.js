@@ -55,15 +55,15 @@ export function ViewMenu({ columns, sort, order, onSort }) {
   const hidden = columns.all.filter(({ id }) => !chosen.includes(id));
   const listed = [...chosen.map((id) => columns.all.find((column) => column.id === id)), ...hidden];
   return html`<span class="view-button"><${Panel} label="View: columns, order and density" class="button quiet" face=${html`<${Icon} name="columns" /><span>View</span>`}>${() => html`<div class="view-menu">
-    <h3>Rows</h3>
+    <h2>Rows</h2>
     <div class="segments" role="group" aria-label="Row height">${[['compact', 'Compact'], ['comfortable', 'Comfortable']].map(([value, words]) => html`<button type="button" key=${value}
       class="segment-button" aria-pressed=${density === value} onClick=${() => app.setDensity(value)}>${words}</button>`)}</div>
-    ${onSort && html`<h3>Sort</h3>
+    ${onSort && html`<h2>Sort</h2>
     <div class="sort-line"><select aria-label="Sort by" value=${sort} onChange=${(event) => onSort(event.currentTarget.value, order)}>
       ${columns.all.filter((column) => column.sort).map((column) => html`<option key=${column.sort} value=${column.sort} selected=${column.sort === sort}>${column.label}</option>`)}</select>
       <button type="button" class="icon-button" aria-label=${order === 'asc' ? 'Ascending' : 'Descending'} title=${order === 'asc' ? 'Ascending' : 'Descending'}
         onClick=${() => onSort(sort, order === 'asc' ? 'desc' : 'asc')}><${Icon} name=${order === 'asc' ? 'up' : 'down'} /></button></div>`}
-    <h3>Columns</h3>
+    <h2>Columns</h2>
     <ul class="column-list">${listed.map((column, i) => html`<li key=${column.id}>
       <label class="tick"><input type="checkbox" checked=${chosen.includes(column.id)} disabled=${column.always} onChange=${(event) => columns.show(column.id, event.currentTarget.checked)} /> ${column.label}</label>
       <button type="button" class="icon-button" aria-label=${`Move ${column.label} left`} disabled=${i === 0 || !chosen.includes(column.id)} onClick=${() => columns.move(column.id, -1)}><${Icon} name="up" /></button>

@@ -347,7 +347,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-QJFSY2DQ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-RGQDJCYJ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy(
@@ -501,15 +501,15 @@ currentTarget).get("value").trim())}}>
     <datalist id=${`list-${label}`}>${(typeof suggestions=="function"?suggestions():suggestions).map(one=>html`<option key=${one} value=${one} />`)}</datalist>
     <button class="button small">Apply</button></form>`}function ViewMenu({columns,sort,order,onSort}){let app=useApp(),chosen=useStore(columns.chosen),density=useStore(
 app.density),hidden=columns.all.filter(({id})=>!chosen.includes(id)),listed=[...chosen.map(id=>columns.all.find(column=>column.id===id)),...hidden];return html`<span class="view-button"><${Panel} label="View: columns, order and density" class="button quiet" face=${html`<${Icon} name="columns" /><span>View</span>`}>${()=>html`<div class="view-menu">
-    <h3>Rows</h3>
+    <h2>Rows</h2>
     <div class="segments" role="group" aria-label="Row height">${[["compact","Compact"],["comfortable","Comfortable"]].map(([value,words])=>html`<button type="button" key=${value}
       class="segment-button" aria-pressed=${density===value} onClick=${()=>app.setDensity(value)}>${words}</button>`)}</div>
-    ${onSort&&html`<h3>Sort</h3>
+    ${onSort&&html`<h2>Sort</h2>
     <div class="sort-line"><select aria-label="Sort by" value=${sort} onChange=${event=>onSort(event.currentTarget.value,order)}>
       ${columns.all.filter(column=>column.sort).map(column=>html`<option key=${column.sort} value=${column.sort} selected=${column.sort===sort}>${column.label}</option>`)}</select>
       <button type="button" class="icon-button" aria-label=${order==="asc"?"Ascending":"Descending"} title=${order==="asc"?"Ascending":"Descending"}
         onClick=${()=>onSort(sort,order==="asc"?"desc":"asc")}><${Icon} name=${order==="asc"?"up":"down"} /></button></div>`}
-    <h3>Columns</h3>
+    <h2>Columns</h2>
     <ul class="column-list">${listed.map((column,i3)=>html`<li key=${column.id}>
       <label class="tick"><input type="checkbox" checked=${chosen.includes(column.id)} disabled=${column.always} onChange=${event=>columns.show(column.id,event.
 currentTarget.checked)} /> ${column.label}</label>
