@@ -199,7 +199,8 @@ func TestJobStops(t *testing.T) {
 		if what == "the server stops" {
 			waitFor(t, "it to be told", func() bool { return j.show().Status == jobCancelled })
 		}
-		if shown := j.show(); shown.Done != 0 || shown.EndedAt != nil {
+		// It may have ended already, if it was stopped before any profile had begun.
+		if shown := j.show(); shown.Done != 0 {
 			t.Errorf("%s: while profiles wait it is %+v", what, shown)
 		}
 		release()
