@@ -3,10 +3,12 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -147,6 +149,14 @@ func (p *driveTab) receive(method string, params json.RawMessage) {
 
 func (d *driven) call(session, method string, params, result any) {
 	d.t.Helper()
+	if err := d.ask(session, method, params, result); err != nil {
+		d.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// ask sends a command, and returns the error that the browser answers.
+func (d *driven) ask(session, method string, params, result any) error {
+	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	done := make(chan answered, 1)
@@ -163,20 +173,19 @@ func (d *driven) call(session, method string, params, result any) {
 		err = d.conn.Write(ctx, websocket.MessageText, text)
 	}
 	if err != nil {
-		d.t.Fatalf("%s: %v", method, err)
+		return err
 	}
 	select {
 	case a := <-done:
 		if a.Error != nil {
-			d.t.Fatalf("%s: %s", method, a.Error.Message)
+			return errors.New(a.Error.Message)
 		}
-		if result != nil {
-			if err := json.Unmarshal(a.Result, result); err != nil {
-				d.t.Fatalf("%s: %v", method, err)
-			}
+		if result == nil {
+			return nil
 		}
+		return json.Unmarshal(a.Result, result)
 	case <-ctx.Done():
-		d.t.Fatalf("%s: no answer", method)
+		return errors.New("no answer")
 	}
 }
 
@@ -241,14 +250,18 @@ func (p *driveTab) eval(expression string, value any) {
 	}
 }
 
-// until waits until an expression is true in the page.
+// until waits until an expression is true in the page. A page that is still loading has no body, and one that goes away answers nothing.
 func (p *driveTab) until(expression string) {
 	p.d.t.Helper()
+	params := map[string]any{"expression": "(() => { try { return Boolean(" + expression + "); } catch { return false; } })()",
+		"returnByValue": true}
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		var so bool
-		// A page that is still loading has no body.
-		p.eval("(() => { try { return Boolean("+expression+"); } catch { return false; } })()", &so)
-		if so {
+		var out struct{ Result struct{ Value bool } }
+		err := p.d.ask(p.session, "Runtime.evaluate", params, &out)
+		if err != nil && !goesAway.MatchString(err.Error()) {
+			p.d.t.Fatalf("%s: %v", expression, err)
+		}
+		if err == nil && out.Result.Value {
 			return
 		}
 		if time.Now().After(end) {
@@ -258,6 +271,9 @@ func (p *driveTab) until(expression string) {
 		}
 	}
 }
+
+// goesAway is what Chrome answers when the page is replaced by the next one meanwhile.
+var goesAway = regexp.MustCompile(`navigated or closed|context was destroyed|Cannot find (default execution )?context`)
 
 // key presses a key like a keyboard. text is what it types, "" for none.
 func (p *driveTab) key(key, code string, keyCode, modifiers int, text string) {

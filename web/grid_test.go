@@ -164,7 +164,7 @@ func gridColumns(t *testing.T, d *driven) {
 	p.click("Move Proxy left")
 	p.until("document.querySelectorAll('[role=columnheader]')[2].textContent.trim() === 'Proxy'")
 	now := heads()
-	p.eval("window.before = true, location.reload()", nil)
+	p.eval("window.before = true, void setTimeout(() => location.reload())", nil)
 	p.until("!window.before && document.querySelectorAll('[role=columnheader]')[2]?.textContent.trim() === 'Proxy'")
 	if kept := heads(); fmt.Sprint(kept) != fmt.Sprint(now) || fmt.Sprint(kept) == fmt.Sprint(before) {
 		t.Errorf("columns before %q, changed %q, after a reload %q", before, now, kept)
