@@ -396,7 +396,9 @@ func noBrowser(t *testing.T, d *driven) {
 	mu.Lock()
 	there = append(there, map[string]any{"path": "/usr/bin/chromium"})
 	mu.Unlock()
-	h.events <- "id: 1\nevent: browsers.changed\ndata: {\"id\":\"1\",\"type\":\"browsers.changed\"}\n\n"
+	h.events <- "id: 1\nevent: browser.installed\ndata: {\"id\":\"1\",\"type\":\"browser.installed\"," +
+		"\"data\":{\"version\":\"156\",\"status\":\"done\"," +
+		"\"createdAt\":\"2026-11-27T10:00:00.000Z\",\"endedAt\":\"2026-11-27T10:00:09.000Z\"}}\n\n"
 	p.until(fmt.Sprintf("(%s).every((it) => !it.disabled && !it.title)", fmt.Sprintf(starts, ".drawer")))
 	p.wantQuiet()
 }
