@@ -8,20 +8,27 @@ import (
 	"testing"
 )
 
-// TestSnapshotOnFullDisk: a copy that does not fit fails, and no part of it stays.
-func TestSnapshotOnFullDisk(t *testing.T) {
+// smallDisk mounts a file system of this size until the test ends, and returns its folder.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to mount a small file system")
 	}
-	data, folder := t.TempDir(), t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=1m"); err != nil {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("needs to mount a small file system: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(folder, 0); err != nil {
+		if err := syscall.Unmount(dir, 0); err != nil {
 			t.Errorf("the small file system stays: %v", err)
 		}
 	})
+	return dir
+}
+
+// TestSnapshotOnFullDisk: a copy that does not fit fails, and no part of it stays.
+func TestSnapshotOnFullDisk(t *testing.T) {
+	data, folder := t.TempDir(), smallDisk(t, "1m")
 	for _, name := range []string{"a", "b"} {
 		if err := os.WriteFile(filepath.Join(data, name), make([]byte, 800<<10), 0o600); err != nil {
 			t.Fatal(err)
