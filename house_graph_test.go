@@ -16,16 +16,17 @@ const anything = "anything"
 
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
-	"main":           {"api", "runs", "pool", "identity", "events", "problem", "store", "proxy", "shim", "web", "leaks"},
-	"api":            {"runs", "pool", "identity", "events", "problem", "store", "proxy", "web"},
-	"runs":           {"pool", "identity", "events", "problem", "store", "shim", "leaks"},
+	"main":           {"api", "runs", "snapshots", "pool", "identity", "events", "problem", "store", "proxy", "shim", "web", "leaks"},
+	"api":            {"runs", "snapshots", "pool", "identity", "events", "problem", "store", "proxy", "web"},
+	"runs":           {"snapshots", "pool", "identity", "events", "problem", "store", "shim", "leaks"},
+	"snapshots":      {"packs", "events", "problem", "store"},
 	"pool":           {"events", "problem", "store", "proxy"},
 	"shim/shimtest":  {"shim"},
 	"shim":           {"browser", "browser/live", "browser/builds", "proxy"},
 	"store":          {"store/index"},
 	"browser/live":   {"browser"},
 	"browser/builds": {"browser"},
-	"identity":       {}, "events": {}, "problem": {}, "store/index": {}, "proxy": {}, "browser": {}, "web": {}, "leaks": {},
+	"identity":       {}, "events": {}, "problem": {}, "store/index": {}, "proxy": {}, "browser": {}, "web": {}, "leaks": {}, "packs": {},
 	"testnet": {},
 	"bench":   {anything}, // measures each of them by itself
 	"tests":   {anything}, // drives the product from outside, and reads its files

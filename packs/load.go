@@ -1,0 +1,370 @@
+package packs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// The names beside a folder that is being replaced.
+const (
+	newSuffix = ".new" // what will take its place
+	oldSuffix = ".old" // what it was
+)
+
+// syncAtOnce is how many files are brought to the disk at a time.
+const syncAtOnce = 16
+
+// LoadOptions say what of a tree is on this machine already.
+type LoadOptions struct {
+	Stamps string // of the folder that is written, as in SaveOptions
+	// From is a folder whose files may be copied where they are the tree's: the folder itself, or the one that it is a clone of.
+	From       string
+	FromStamps string
+	FromTree   *Tree // that From equalled when its stamps were made
+	// Keep names what lies at the top of the folder and is in no tree: it stays as it is.
+	Keep []string
+}
+
+// Load makes a folder equal to a tree. What was there before is replaced at once, when all is on the disk; until then, and after
+// an error, it stays as it was. Settle must be called after a crash before the folder is used.
+func (v *Vault) Load(ctx context.Context, t *Tree, dir string, o LoadOptions) error {
+	if err := Settle(dir, o.Keep...); err != nil {
+		return err
+	}
+	l := loading{v: v, tree: t, into: dir + newSuffix, o: o, links: o.From == dir}
+	if err := errors.Join(l.all(ctx), forget(o.Stamps)); err != nil {
+		return errors.Join(err, os.RemoveAll(l.into))
+	}
+	if err := swap(dir, o.Keep); err != nil {
+		return err
+	}
+	if o.Stamps == "" {
+		return nil
+	}
+	return stampsOf(dir, t).write(o.Stamps)
+}
+
+// swap puts the new folder into the place of the old one. Settle goes on from wherever a crash interrupts it.
+func swap(dir string, keep []string) error {
+	if err := os.Rename(dir, dir+oldSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(dir+newSuffix, dir); err != nil {
+		return errors.Join(err, os.Rename(dir+oldSuffix, dir))
+	}
+	return dropOld(dir, keep)
+}
+
+// dropOld removes the folder that was replaced, after what is kept of it was moved to the new one.
+func dropOld(dir string, keep []string) error {
+	for _, name := range keep {
+		err := os.Rename(filepath.Join(dir+oldSuffix, name), filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := errors.Join(syncFolder(dir), syncFolder(filepath.Dir(dir))); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir + oldSuffix)
+}
+
+// Settle ends what a crash interrupted: if the folder was about to be replaced by a whole one, it is; else it is as it was. keep
+// is Load's. There may be no folder.
+func Settle(dir string, keep ...string) error {
+	_, err := os.Lstat(dir)
+	_, old := os.Lstat(dir + oldSuffix)
+	switch {
+	case old != nil:
+	case errors.Is(err, fs.ErrNotExist): // only between the two renames, when the new one is whole
+		if _, err := os.Lstat(dir + newSuffix); errors.Is(err, fs.ErrNotExist) { // or after a second one that failed
+			return os.Rename(dir+oldSuffix, dir)
+		}
+		return swap(dir, keep)
+	default: // only after both
+		return errors.Join(dropOld(dir, keep), os.RemoveAll(dir+newSuffix))
+	}
+	return os.RemoveAll(dir + newSuffix)
+}
+
+// loading is one Load.
+type loading struct {
+	v     *Vault
+	tree  *Tree
+	into  string
+	o     LoadOptions
+	links bool         // whether a file of From may be linked: From is deleted before anything writes to the new folder
+	have  map[int]bool // places of the tree's files that were copied
+}
+
+// all makes the new folder.
+func (l *loading) all(ctx context.Context) error {
+	if err := os.MkdirAll(l.into, 0o700); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{l.folders, l.copies, l.chunks, l.finish} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loading) at(path string) string { return filepath.Join(l.into, filepath.FromSlash(path)) }
+
+func (l *loading) folders(context.Context) error {
+	for _, d := range l.tree.Folders {
+		if err := os.Mkdir(l.at(d.Path), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copies takes from the folder From what is as the tree has it.
+func (l *loading) copies(ctx context.Context) error {
+	l.have = map[int]bool{}
+	if l.o.From == "" || l.o.FromTree == nil {
+		return nil
+	}
+	then := readStamps(l.o.FromStamps)
+	if then.Tree != l.o.FromTree.ID {
+		return nil
+	}
+	theirs := make(map[string]*File, len(l.o.FromTree.Files))
+	for i := range l.o.FromTree.Files {
+		theirs[l.o.FromTree.Files[i].Path] = &l.o.FromTree.Files[i]
+	}
+	for i := range l.tree.Files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f := &l.tree.Files[i]
+		other := theirs[f.Path]
+		if other == nil || !sameChunks(f.Chunks, other.Chunks) {
+			continue
+		}
+		from := filepath.Join(l.o.From, filepath.FromSlash(f.Path))
+		if info, err := os.Lstat(from); err != nil || !info.Mode().IsRegular() {
+			continue
+		} else if now, known := stampOf(info); !then.unchanged(f.Path, now, known) {
+			continue
+		}
+		if err := l.take(from, l.at(f.Path)); err != nil {
+			return err
+		}
+		l.have[i] = true
+	}
+	return nil
+}
+
+// take copies a file, or links it if nothing will write to it before the other name is gone.
+func (l *loading) take(from, to string) error {
+	if l.links && os.Link(from, to) == nil {
+		return nil
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close() //nolint:errcheck // it was only read
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if reflink(target, source) != nil {
+		_, err = io.Copy(target, source)
+	}
+	return errors.Join(err, target.Close())
+}
+
+// part is a chunk and where it goes.
+type part struct {
+	file  int
+	start int64
+	chunk Chunk
+}
+
+// chunks writes what was not copied, pack by pack.
+func (l *loading) chunks(ctx context.Context) error {
+	parts := make([][]part, len(l.tree.Packs))
+	for i := range l.tree.Files {
+		if l.have[i] {
+			continue
+		}
+		file, err := os.OpenFile(l.at(l.tree.Files[i].Path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			err = file.Close()
+		}
+		if err != nil {
+			return err
+		}
+		var start int64
+		for _, c := range l.tree.Files[i].Chunks {
+			parts[c.Pack] = append(parts[c.Pack], part{i, start, c})
+			start += c.Size
+		}
+	}
+	unzip, err := newDecompressor(chunkSize)
+	if err != nil {
+		return err
+	}
+	defer unzip.Close()
+	open := opener{l.v.keys, unzip}
+	for i, pack := range l.tree.Packs {
+		if err := l.pack(ctx, open, pack, parts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pack writes the chunks of a pack. If most of it is needed it is read as a whole, which is one request where the objects are far.
+func (l *loading) pack(ctx context.Context, open opener, pack Pack, parts []part) error {
+	var needed int64
+	for _, p := range parts {
+		needed += p.chunk.Length
+	}
+	var whole []byte
+	if len(parts) > 1 && 2*needed > pack.Size {
+		var err error
+		if whole, err = readAll(ctx, l.v.blobs, packName(pack.Name), 2*packSize+maxTable); err != nil {
+			return err
+		}
+	}
+	var w writer
+	for _, p := range parts {
+		sealed, err := l.sealed(ctx, pack, whole, p.chunk)
+		if err != nil {
+			return errors.Join(err, w.close())
+		}
+		plain, err := open.open(p.chunk, sealed)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s in the pack %s: %w", l.tree.Files[p.file].Path, pack.Name, err), w.close())
+		}
+		if err := w.write(l.at(l.tree.Files[p.file].Path), p.start, plain); err != nil {
+			return errors.Join(err, w.close())
+		}
+	}
+	return w.close()
+}
+
+// sealed returns the bytes of a chunk.
+func (l *loading) sealed(ctx context.Context, pack Pack, whole []byte, c Chunk) ([]byte, error) {
+	if whole != nil {
+		if c.At > int64(len(whole))-c.Length {
+			return nil, fmt.Errorf("%w: the pack %s is shorter than its chunks", ErrDamaged, pack.Name)
+		}
+		return whole[c.At : c.At+c.Length], nil
+	}
+	body, err := l.v.blobs.Get(ctx, packName(pack.Name), c.At, c.Length)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	b, err := io.ReadAll(io.LimitReader(body, c.Length))
+	if err == nil && int64(len(b)) != c.Length {
+		err = fmt.Errorf("%w: the pack %s is shorter than its chunks", ErrDamaged, pack.Name)
+	}
+	return b, err
+}
+
+// writer writes parts of files, and keeps the last file open.
+type writer struct {
+	path string
+	file *os.File
+}
+
+func (w *writer) write(path string, at int64, b []byte) error {
+	if w.path != path {
+		if err := w.close(); err != nil {
+			return err
+		}
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		w.path, w.file = path, file
+	}
+	_, err := w.file.WriteAt(b, at)
+	return err
+}
+
+func (w *writer) close() error {
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.path, w.file = "", nil
+	return err
+}
+
+// finish sets permissions and times, makes the links, and waits until the disk has everything.
+func (l *loading) finish(ctx context.Context) error {
+	syncing, ctx := errgroup.WithContext(ctx)
+	syncing.SetLimit(syncAtOnce)
+	for i := range l.tree.Files {
+		f, linked := &l.tree.Files[i], l.have[i] && l.links
+		syncing.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return finishFile(l.at(f.Path), f, linked)
+		})
+	}
+	if err := syncing.Wait(); err != nil {
+		return err
+	}
+	for _, link := range l.tree.Links { // last, so that nothing was written through one
+		if err := os.Symlink(filepath.FromSlash(link.Target), l.at(link.Path)); err != nil {
+			return err
+		}
+	}
+	for _, d := range slices.Backward(l.tree.Folders) {
+		at := l.at(d.Path)
+		if err := errors.Join(syncFolder(at), os.Chmod(at, fs.FileMode(d.Mode).Perm())); err != nil {
+			return err
+		}
+	}
+	return syncFolder(l.into)
+}
+
+// finishFile brings a file to the disk as the tree has it. A linked one is on the disk already.
+func finishFile(path string, f *File, linked bool) error {
+	if linked {
+		return nil
+	}
+	modified := time.Unix(0, f.Modified)
+	if err := errors.Join(os.Chtimes(path, modified, modified), os.Chmod(path, fs.FileMode(f.Mode).Perm())); err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// stampsOf returns the stamps of a folder that was just written. Nothing else writes to it, so that no file is too young.
+func stampsOf(dir string, t *Tree) stamps {
+	s := stamps{Tree: t.ID, Files: map[string]stamp{}}
+	for i := range t.Files {
+		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(t.Files[i].Path)))
+		if err != nil {
+			continue
+		}
+		if now, ok := stampOf(info); ok {
+			s.Files[t.Files[i].Path] = now
+		}
+	}
+	return s
+}

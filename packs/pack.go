@@ -1,0 +1,148 @@
+package packs
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+)
+
+// A pack is chunks one after another, the sealed table of them, the table's length in 4 bytes, most significant first, and magic.
+
+const (
+	packMagic = "warrenp1"
+	packTail  = 4 + len(packMagic)
+	// maxTable is the length in bytes of the longest table that is read.
+	maxTable = 16 << 20
+)
+
+// tableLabel is the label under which tables are sealed.
+func tableLabel() []byte { return []byte("table") }
+
+// entry is a chunk in a pack's table.
+type entry struct {
+	Name   []byte `json:"n"`
+	At     int64  `json:"a"`
+	Length int64  `json:"l"` // sealed
+	Size   int64  `json:"s"` // plain
+}
+
+// packName is the name of a pack's object.
+func packName(pack string) string { return "packs/" + pack[:2] + "/" + pack }
+
+// treeName is the name of a tree's object.
+func treeName(id string) string { return "trees/" + id }
+
+// packer gathers chunks, and puts a pack when it is full.
+type packer struct {
+	blobs   Blobs
+	keys    keys
+	put     func(ctx context.Context, pack Pack) error // is told of a pack before it is put
+	bytes   []byte
+	table   []entry
+	filling *filling
+	sum     int64 // bytes of all packs that were put
+}
+
+// filling is a pack whose name is not known yet.
+type filling struct{ pack Pack }
+
+// add appends a sealed chunk. The pack's name is known after the next flush.
+func (p *packer) add(ctx context.Context, name [nameSize]byte, size int64, seal func(dst []byte) []byte) (*filling, int64, int64, error) {
+	if p.filling == nil {
+		p.filling = new(filling)
+	}
+	at := int64(len(p.bytes))
+	p.bytes = seal(p.bytes)
+	length := int64(len(p.bytes)) - at
+	p.table = append(p.table, entry{name[:], at, length, size})
+	into := p.filling
+	if len(p.bytes) < packSize {
+		return into, at, length, nil
+	}
+	return into, at, length, p.flush(ctx)
+}
+
+// flush puts what was gathered.
+func (p *packer) flush(ctx context.Context) error {
+	if p.filling == nil {
+		return nil
+	}
+	table, err := json.Marshal(p.table)
+	if err != nil {
+		return err
+	}
+	before := len(p.bytes)
+	p.bytes = p.keys.seal(p.bytes, tableLabel(), table, nil)
+	p.bytes = binary.BigEndian.AppendUint32(p.bytes, uint32(len(p.bytes)-before)) //nolint:gosec // a table of 8 MiB of chunks is small
+	p.bytes = append(p.bytes, packMagic...)
+	pack := Pack{hex.EncodeToString(sum(p.bytes)), int64(len(p.bytes)), int64(before)}
+	if p.put != nil {
+		if err := p.put(ctx, pack); err != nil {
+			return err
+		}
+	}
+	if err := p.blobs.Put(ctx, packName(pack.Name), pack.Size, bytes.NewReader(p.bytes)); err != nil {
+		return fmt.Errorf("cannot write a pack: %w", err)
+	}
+	p.filling.pack = pack
+	p.sum += pack.Size
+	p.bytes, p.table, p.filling = p.bytes[:0], p.table[:0], nil
+	return nil
+}
+
+// readAll reads a whole object of at most most bytes.
+func readAll(ctx context.Context, blobs Blobs, name string, most int64) ([]byte, error) {
+	body, err := blobs.Get(ctx, name, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	b, err := io.ReadAll(io.LimitReader(body, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%w: %s has more than %d bytes", ErrDamaged, name, most)
+	}
+	return b, err
+}
+
+// verifyPack reads a pack and returns its bytes. The error is ErrDamaged if they are not what the name says.
+func verifyPack(ctx context.Context, blobs Blobs, pack string) ([]byte, error) {
+	b, err := readAll(ctx, blobs, packName(pack), 2*packSize+maxTable)
+	if err != nil {
+		return nil, err
+	}
+	if s := sha256.Sum256(b); hex.EncodeToString(s[:]) != pack {
+		return nil, fmt.Errorf("%w: the pack %s has other bytes than its name says", ErrDamaged, pack)
+	}
+	return b, nil
+}
+
+// tableOf reads the table of a whole pack.
+func (k keys) tableOf(b []byte) (table []entry, err error) {
+	if len(b) < packTail || string(b[len(b)-len(packMagic):]) != packMagic {
+		return nil, fmt.Errorf("%w: it does not end as a pack", ErrDamaged)
+	}
+	length := int64(binary.BigEndian.Uint32(b[len(b)-packTail:]))
+	end := int64(len(b) - packTail)
+	if length > end || length > maxTable {
+		return nil, fmt.Errorf("%w: its table is longer than the pack", ErrDamaged)
+	}
+	plain, err := k.open(tableLabel(), b[end-length:end], nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(plain, &table); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	for _, e := range table {
+		if len(e.Name) != nameSize || e.At < 0 || e.Length < 0 || e.At > end-length-e.Length || e.Size < 0 || e.Size > chunkSize {
+			return nil, fmt.Errorf("%w: its table names bytes that it does not have", ErrDamaged)
+		}
+	}
+	return table, nil
+}
