@@ -30,6 +30,8 @@ var bookkeeping = map[string]string{
 	"last_run":        "of the run",
 	"last_started_at": "of the run",
 	"disk_bytes":      "of the run",
+	"head_id":         "of the last snapshot, roll-back or clone",
+	"snapshot_due":    "of the run",
 	"revision":        "counted by UpdateProfile",
 	"created_at":      "a time of the server's",
 	"updated_at":      "a time of the server's",

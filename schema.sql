@@ -14,7 +14,8 @@ CREATE TABLE workspaces (
     trashed_count INTEGER NOT NULL DEFAULT 0 CHECK (trashed_count >= 0), -- profiles in the trash
     proxy_count   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_count >= 0),
     created_at    INTEGER NOT NULL,
-    updated_at    INTEGER NOT NULL
+    updated_at    INTEGER NOT NULL,
+    pack_secret   BLOB      -- of its profiles' snapshots, sealed and bound to this row (store/seal.go); NULL: none was made yet
 ) STRICT;
 
 -- The list of workspaces, newest first.
@@ -139,6 +140,10 @@ CREATE TABLE profiles (
     deny_hosts      TEXT    NOT NULL DEFAULT '[]' CHECK (deny_hosts = '[]' OR json_valid(deny_hosts) AND json_type(deny_hosts) = 'array'),
     localhost_via   TEXT    NOT NULL DEFAULT '[]' CHECK (localhost_via = '[]' OR json_valid(localhost_via) AND json_type(localhost_via) = 'array'), -- "port" or "name:port" of this machine
     log_hosts       INTEGER NOT NULL DEFAULT 0 CHECK (log_hosts IN (0, 1)), -- record the names that each run connects to
+    temporary       INTEGER NOT NULL DEFAULT 0 CHECK (temporary IN (0, 1)), -- deleted with its data when its run has ended
+    snapshots       TEXT    CHECK (snapshots = 'on' OR snapshots = 'off'),  -- whether a stop makes one; NULL: as the server does
+    head_id         TEXT,                        -- the snapshot that its data go on from; NULL: none
+    snapshot_due    INTEGER NOT NULL DEFAULT 0 CHECK (snapshot_due IN (0, 1)), -- it has stopped, and no snapshot was made of it yet
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
@@ -160,6 +165,51 @@ CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stop
 
 -- The purge of the trash, oldest first.
 CREATE INDEX profiles_trashed ON profiles (trashed_at, id) WHERE trashed_at IS NOT NULL;
+
+-- Profiles that have stopped, and of which a snapshot is to be made: few.
+CREATE INDEX profiles_snapshot_due ON profiles (id) WHERE snapshot_due = 1;
+
+-- Profiles to delete when their run has ended.
+CREATE INDEX profiles_temporary ON profiles (status, id) WHERE temporary = 1;
+
+-- A snapshot of a profile's data. Its tree is an object with the same id, its content is in packs (package packs).
+CREATE TABLE snapshots (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    profile_id   TEXT    NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
+    workspace_id TEXT    NOT NULL,                -- the profile's; the secret of the packs is its
+    parent       TEXT,                            -- the snapshot that the data went on from, also of another profile; it may be gone
+    reason       TEXT    NOT NULL CHECK (reason IN ('stop', 'asked', 'live', 'before_rollback', 'before_downgrade', 'clone', 'import')),
+    name         TEXT    NOT NULL DEFAULT '',
+    pinned       INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)), -- kept until it is deleted
+    browser      TEXT    NOT NULL DEFAULT '',     -- the full version that last opened the data
+    bytes        INTEGER NOT NULL,                -- of its files
+    new_bytes    INTEGER NOT NULL,                -- that were written for it
+    created_at   INTEGER NOT NULL
+) STRICT;
+
+-- A profile's snapshots, newest first, and the cascade.
+CREATE INDEX snapshots_of_profile ON snapshots (profile_id, created_at, id);
+
+-- An object that holds content of snapshots. A pack is announced before it is written, and forgotten after it is deleted.
+CREATE TABLE packs (
+    name         TEXT    NOT NULL PRIMARY KEY,    -- the SHA-256 of its bytes
+    workspace_id TEXT    NOT NULL,
+    bytes        INTEGER NOT NULL,
+    state        TEXT    NOT NULL CHECK (state IN ('pending', 'there', 'going')), -- announced; in a snapshot; about to be deleted
+    seen_at      INTEGER NOT NULL                 -- when it was announced, named by a snapshot, let go by one, or chosen to go
+) STRICT, WITHOUT ROWID;
+
+-- The packs that nobody has touched for longest, for the collection.
+CREATE INDEX packs_seen ON packs (seen_at);
+
+-- Which packs a snapshot needs.
+CREATE TABLE snapshot_packs (
+    snapshot_id TEXT NOT NULL REFERENCES snapshots (id) ON DELETE CASCADE,
+    pack        TEXT NOT NULL REFERENCES packs (name),
+    PRIMARY KEY (snapshot_id, pack)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX snapshot_packs_of_pack ON snapshot_packs (pack);
 
 -- The history of runs. record is the start's answer without secrets, and how the run ended.
 CREATE TABLE runs (
@@ -311,6 +361,12 @@ CREATE TRIGGER proxies_workspace_fixed BEFORE UPDATE OF workspace_id ON proxies
 WHEN old.workspace_id <> new.workspace_id
 BEGIN
     SELECT RAISE(ABORT, 'workspace_id never changes');
+END;
+
+-- A pack that a snapshot lets go stays for a while: a save that goes on may need it.
+CREATE TRIGGER snapshot_packs_deleted AFTER DELETE ON snapshot_packs
+BEGIN
+    UPDATE packs SET seen_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE name = old.pack;
 END;
 
 -- Triggers: proxies.

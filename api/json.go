@@ -187,6 +187,8 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.raw("allowHosts", string(p.AllowHosts))
 	o.raw("denyHosts", string(p.DenyHosts))
 	o.text("consistency", p.Consistency)
+	o.bool("temporary", p.Temporary)
+	orNullMember(o, "snapshots", p.Snapshots, (*object).text)
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

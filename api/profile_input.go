@@ -42,6 +42,8 @@ type ProfileInput struct {
 	LocalhostVia      opt[viaList]     `json:"localhostVia,omitempty" doc:"At most 20 ports of this machine that pages reach on purpose, beside the proxy: 3000 is localhost:3000 (and *.localhost, 127.0.0.1 and [::1]), app.test:3000 is http://app.test:3000 served by this machine's port 3000, by no site of that name. allowLocal opens an address as it is, of the network too; this gives names to ports of this machine. Only where the server lets profiles reach private networks."`
 	AllowHosts        opt[[]string]    `json:"allowHosts,omitempty" doc:"At most 1,000 rules. When there are any, pages reach no host that none of them names: example.com (and every name below), *.example.com (names below alone), cdn-*.example.com, an address or a prefix (192.0.2.0/24), each with a port behind a colon or without, or *. Takes effect at once, as denyHosts does." example:"[\"example.com\",\"*.example.net:443\"]"`
 	DenyHosts         opt[[]string]    `json:"denyHosts,omitempty" doc:"At most 1,000 rules as those of allowHosts: hosts that pages do not reach, even if allowHosts names them. Open connections against new rules are ended."`
+	Temporary         opt[bool]        `json:"temporary,omitempty" doc:"Delete the profile with its data when its run has ended, without the trash. false keeps it. Default: false."`
+	Snapshots         opt[string]      `json:"snapshots,omitempty" enum:"on,off" doc:"Whether a snapshot of the data is made at each graceful stop. null (the default): as the server's --snapshots says."`
 	Consistency       opt[string]      `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
@@ -72,6 +74,8 @@ var settings = []setting{
 	newSetting("localhostVia", runs.NextStart, "[]", jsonSet[viaList], (*faults).viaEntries),
 	newSetting("allowHosts", runs.AtOnce, "[]", jsonSet[[]string], (*faults).hostRules),
 	newSetting("denyHosts", runs.AtOnce, "[]", jsonSet[[]string], (*faults).hostRules),
+	newSetting("temporary", runs.NoEffect, false, asIs[bool], nil),
+	newSetting("snapshots", runs.NoEffect, nil, pointer[string], nil),
 	newSetting("consistency", runs.NoEffect, "warn", text[string], nil),
 }
 

@@ -47,6 +47,8 @@ type profileJSON struct {
 	AllowHosts        rawStrings  `json:"allowHosts"`
 	DenyHosts         rawStrings  `json:"denyHosts"`
 	Consistency       string      `json:"consistency" enum:"off,warn,block"`
+	Temporary         bool        `json:"temporary"`
+	Snapshots         *string     `json:"snapshots" enum:"on,off"`
 	Status            string      `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *runs.Info  `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *runs.End   `json:"lastRun" doc:"How the last run ended."`
@@ -114,6 +116,7 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 		WebRTC: row.WebRTC, Consistency: row.Consistency, BackgroundTraffic: row.BackgroundTraffic,
 		AllowLocal: rawStrings(row.AllowLocal), LocalhostVia: rawStrings(row.LocalhostVia),
 		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts), LogHosts: row.LogHosts,
+		Temporary: row.Temporary, Snapshots: row.Snapshots,
 		DiskBytes: row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
 		CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
 	}

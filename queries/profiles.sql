@@ -6,12 +6,13 @@
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
     @background_traffic, @allow_local, @consistency,
-    @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @created_at, @updated_at
+    @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @temporary, sqlc.narg(snapshots),
+    @created_at, @updated_at
 ) RETURNING *;
 
 -- name: AddProfile :exec
@@ -19,12 +20,13 @@ INSERT INTO profiles (
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
     @background_traffic, @allow_local, @consistency,
-    @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @created_at, @updated_at
+    @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @temporary, sqlc.narg(snapshots),
+    @created_at, @updated_at
 );
 
 -- name: InsertProfiles :exec
@@ -33,7 +35,7 @@ INSERT INTO profiles (
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(value, '$[1]'), CAST(@os AS TEXT), CAST(@browser_version AS TEXT), CAST(@tags AS TEXT),
     CAST(@tags_key AS TEXT), CAST(@notes AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(@proxy_missing AS BOOLEAN),
@@ -41,7 +43,7 @@ SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(va
     CAST(sqlc.narg(screen) AS TEXT), CAST(sqlc.narg(headless) AS BOOLEAN), CAST(sqlc.narg(idle_timeout_ms) AS INTEGER), CAST(sqlc.narg(max_run_ms) AS INTEGER),
     CAST(@background_traffic AS TEXT), CAST(@allow_local AS TEXT), CAST(@consistency AS TEXT),
     CAST(@fallback_proxy_ids AS TEXT), CAST(@fallback_country AS TEXT), CAST(@allow_hosts AS TEXT), CAST(@deny_hosts AS TEXT), CAST(@localhost_via AS TEXT),
-    CAST(@log_hosts AS BOOLEAN), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
+    CAST(@log_hosts AS BOOLEAN), CAST(@temporary AS BOOLEAN), CAST(sqlc.narg(snapshots) AS TEXT), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
 FROM jsonb_each(CAST(@profiles AS TEXT));
 
 -- name: ListProfilesFromTo :many
@@ -72,18 +74,21 @@ UPDATE profiles SET
     headless = sqlc.narg(headless), idle_timeout_ms = sqlc.narg(idle_timeout_ms), max_run_ms = sqlc.narg(max_run_ms),
     background_traffic = @background_traffic, allow_local = @allow_local, consistency = @consistency,
     fallback_proxy_ids = @fallback_proxy_ids, fallback_country = @fallback_country, allow_hosts = @allow_hosts, deny_hosts = @deny_hosts,
-    localhost_via = @localhost_via, log_hosts = @log_hosts, updated_at = @updated_at, revision = revision + 1
+    localhost_via = @localhost_via, log_hosts = @log_hosts, temporary = @temporary, snapshots = sqlc.narg(snapshots), updated_at = @updated_at, revision = revision + 1
 WHERE id = @id AND revision = @revision AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 RETURNING *;
 
 -- name: SetProfileStatus :execrows
--- SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged.
+-- SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged. due is 'on'
+-- or 'off', what a profile without a choice of its own does about a snapshot; NULL: no snapshot is due.
 UPDATE profiles SET
     status = @status,
     last_run = coalesce(sqlc.narg(last_run), last_run),
     last_started_at = coalesce(sqlc.narg(last_started_at), last_started_at),
-    disk_bytes = coalesce(sqlc.narg(disk_bytes), disk_bytes)
+    disk_bytes = coalesce(sqlc.narg(disk_bytes), disk_bytes),
+    snapshot_due = CASE WHEN CAST(sqlc.narg(due) AS TEXT) IS NOT NULL AND coalesce(snapshots, sqlc.narg(due)) = 'on' AND temporary = 0 THEN 1
+        ELSE snapshot_due END
 WHERE id = @id;
 
 -- name: TrashProfile :one
@@ -177,3 +182,20 @@ WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT))) AND fallback_proxy
 SELECT id, workspace_id FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT))) AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: SetHead :execrows
+-- SetHead records the snapshot that a profile's data go on from. None is due any more.
+UPDATE profiles SET head_id = @head_id, snapshot_due = 0 WHERE id = @id;
+
+-- name: ClearSnapshotDue :execrows
+UPDATE profiles SET snapshot_due = 0 WHERE id = @id;
+
+-- name: ListSnapshotsDue :many
+-- ListSnapshotsDue returns the profiles outside the trash that have stopped, and of which no snapshot was made yet.
+SELECT id FROM profiles WHERE snapshot_due = 1 AND trashed_at IS NULL ORDER BY id LIMIT CAST(@limit AS INTEGER);
+
+-- name: ListTemporaryEnded :many
+-- ListTemporaryEnded returns the temporary profiles whose run has ended.
+SELECT id FROM profiles
+WHERE temporary = 1 AND (status = 'stopped' OR status = 'failed') AND last_started_at > 0
+LIMIT CAST(@limit AS INTEGER);

@@ -57,3 +57,11 @@ WHERE id = @id
 -- name: ListWorkspaceIDs :many
 -- ListWorkspaceIDs returns every workspace that has proxies.
 SELECT id FROM workspaces WHERE proxy_count > 0 ORDER BY id;
+
+-- name: GetPackSecret :one
+-- GetPackSecret returns the sealed secret of a workspace's packs; NULL if none was made yet.
+SELECT pack_secret FROM workspaces WHERE id = @id;
+
+-- name: SetPackSecret :execrows
+-- SetPackSecret stores the first one. It never replaces one, which would lose what was sealed with it.
+UPDATE workspaces SET pack_secret = @pack_secret WHERE id = @id AND pack_secret IS NULL;

@@ -50,6 +50,14 @@ type Key struct {
 	Parent     *string
 }
 
+type Pack struct {
+	Name        string
+	WorkspaceID string
+	Bytes       int64
+	State       string
+	SeenAt      int64
+}
+
 type Pick struct {
 	ProfileID string
 	Tag       string
@@ -96,6 +104,10 @@ type Profile struct {
 	DenyHosts         string
 	LocalhostVia      string
 	LogHosts          bool
+	Temporary         bool
+	Snapshots         *string
+	HeadID            *string
+	SnapshotDue       bool
 }
 
 type Proxy struct {
@@ -156,6 +168,25 @@ type Setting struct {
 	Value string
 }
 
+type Snapshot struct {
+	ID          string
+	ProfileID   string
+	WorkspaceID string
+	Parent      *string
+	Reason      string
+	Name        string
+	Pinned      bool
+	Browser     string
+	Bytes       int64
+	NewBytes    int64
+	CreatedAt   int64
+}
+
+type SnapshotPack struct {
+	SnapshotID string
+	Pack       string
+}
+
 type Traffic struct {
 	RunID       string
 	ProxyID     string
@@ -175,4 +206,5 @@ type Workspace struct {
 	ProxyCount   int64
 	CreatedAt    int64
 	UpdatedAt    int64
+	PackSecret   []byte
 }

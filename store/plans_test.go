@@ -82,13 +82,13 @@ func queriesByName(t *testing.T) map[string]string {
 	return queries
 }
 
-var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|idempotency|kept)` +
+var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|idempotency|snapshots|packs|snapshot_packs)` +
 	`(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
 
 // walksItsPartialIndex are the queries that may walk a whole index, because it holds few rows.
 var walksItsPartialIndex = map[string]string{
 	"listOpenRuns": "runs_open", "listOpenRunsVisible": "runs_open", "countOpenRunsVisible": "runs_open",
-	"listProfilesNotStopped": "profiles_not_stopped",
+	"listProfilesNotStopped": "profiles_not_stopped", "listSnapshotsDue": "profiles_snapshot_due",
 }
 
 func TestNoQueryScansOrSorts(t *testing.T) {

@@ -13,12 +13,13 @@ const addProfile = `-- name: AddProfile :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
-    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31
+    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
+    ?32, ?33
 )
 `
 
@@ -52,6 +53,8 @@ type AddProfileParams struct {
 	DenyHosts         string
 	LocalhostVia      string
 	LogHosts          bool
+	Temporary         bool
+	Snapshots         *string
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -88,10 +91,24 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.DenyHosts,
 		arg.LocalhostVia,
 		arg.LogHosts,
+		arg.Temporary,
+		arg.Snapshots,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
 	return err
+}
+
+const clearSnapshotDue = `-- name: ClearSnapshotDue :execrows
+UPDATE profiles SET snapshot_due = 0 WHERE id = ?1
+`
+
+func (q *Queries) ClearSnapshotDue(ctx context.Context, id string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, clearSnapshotDue, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const deleteProfile = `-- name: DeleteProfile :execrows
@@ -174,7 +191,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -227,12 +244,16 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.DenyHosts,
 		&i.LocalhostVia,
 		&i.LogHosts,
+		&i.Temporary,
+		&i.Snapshots,
+		&i.HeadID,
+		&i.SnapshotDue,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -286,12 +307,16 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.DenyHosts,
 		&i.LocalhostVia,
 		&i.LogHosts,
+		&i.Temporary,
+		&i.Snapshots,
+		&i.HeadID,
+		&i.SnapshotDue,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -351,6 +376,10 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.DenyHosts,
 			&i.LocalhostVia,
 			&i.LogHosts,
+			&i.Temporary,
+			&i.Snapshots,
+			&i.HeadID,
+			&i.SnapshotDue,
 		); err != nil {
 			return nil, err
 		}
@@ -370,13 +399,14 @@ const insertProfile = `-- name: InsertProfile :one
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
-    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
+    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
+    ?32, ?33
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
 `
 
 type InsertProfileParams struct {
@@ -409,6 +439,8 @@ type InsertProfileParams struct {
 	DenyHosts         string
 	LocalhostVia      string
 	LogHosts          bool
+	Temporary         bool
+	Snapshots         *string
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -447,6 +479,8 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.DenyHosts,
 		arg.LocalhostVia,
 		arg.LogHosts,
+		arg.Temporary,
+		arg.Snapshots,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -491,6 +525,10 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.DenyHosts,
 		&i.LocalhostVia,
 		&i.LogHosts,
+		&i.Temporary,
+		&i.Snapshots,
+		&i.HeadID,
+		&i.SnapshotDue,
 	)
 	return i, err
 }
@@ -499,7 +537,7 @@ const insertProfiles = `-- name: InsertProfiles :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
     CAST(?5 AS TEXT), CAST(?6 AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(?7 AS BOOLEAN),
@@ -507,8 +545,8 @@ SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'
     CAST(?13 AS TEXT), CAST(?14 AS BOOLEAN), CAST(?15 AS INTEGER), CAST(?16 AS INTEGER),
     CAST(?17 AS TEXT), CAST(?18 AS TEXT), CAST(?19 AS TEXT),
     CAST(?20 AS TEXT), CAST(?21 AS TEXT), CAST(?22 AS TEXT), CAST(?23 AS TEXT), CAST(?24 AS TEXT),
-    CAST(?25 AS BOOLEAN), CAST(?26 AS INTEGER), CAST(?27 AS INTEGER)
-FROM jsonb_each(CAST(?28 AS TEXT))
+    CAST(?25 AS BOOLEAN), CAST(?26 AS BOOLEAN), CAST(?27 AS TEXT), CAST(?28 AS INTEGER), CAST(?29 AS INTEGER)
+FROM jsonb_each(CAST(?30 AS TEXT))
 `
 
 type InsertProfilesParams struct {
@@ -537,6 +575,8 @@ type InsertProfilesParams struct {
 	DenyHosts         string
 	LocalhostVia      string
 	LogHosts          bool
+	Temporary         bool
+	Snapshots         *string
 	CreatedAt         int64
 	UpdatedAt         int64
 	Profiles          string
@@ -571,6 +611,8 @@ func (q *Queries) InsertProfiles(ctx context.Context, arg InsertProfilesParams) 
 		arg.DenyHosts,
 		arg.LocalhostVia,
 		arg.LogHosts,
+		arg.Temporary,
+		arg.Snapshots,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 		arg.Profiles,
@@ -735,7 +777,7 @@ func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfiles
 }
 
 const listProfilesFromTo = `-- name: ListProfilesFromTo :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
 WHERE id >= CAST(?1 AS TEXT) AND id <= CAST(?2 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY id
@@ -797,6 +839,10 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 			&i.DenyHosts,
 			&i.LocalhostVia,
 			&i.LogHosts,
+			&i.Temporary,
+			&i.Snapshots,
+			&i.HeadID,
+			&i.SnapshotDue,
 		); err != nil {
 			return nil, err
 		}
@@ -812,7 +858,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
@@ -865,6 +911,10 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.DenyHosts,
 			&i.LocalhostVia,
 			&i.LogHosts,
+			&i.Temporary,
+			&i.Snapshots,
+			&i.HeadID,
+			&i.SnapshotDue,
 		); err != nil {
 			return nil, err
 		}
@@ -941,6 +991,64 @@ func (q *Queries) ListProfilesWithFallback(ctx context.Context, arg ListProfiles
 		arg.Workspaces,
 		arg.Limit,
 	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSnapshotsDue = `-- name: ListSnapshotsDue :many
+SELECT id FROM profiles WHERE snapshot_due = 1 AND trashed_at IS NULL ORDER BY id LIMIT CAST(?1 AS INTEGER)
+`
+
+// ListSnapshotsDue returns the profiles outside the trash that have stopped, and of which no snapshot was made yet.
+func (q *Queries) ListSnapshotsDue(ctx context.Context, limit int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listSnapshotsDue, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTemporaryEnded = `-- name: ListTemporaryEnded :many
+SELECT id FROM profiles
+WHERE temporary = 1 AND (status = 'stopped' OR status = 'failed') AND last_started_at > 0
+LIMIT CAST(?1 AS INTEGER)
+`
+
+// ListTemporaryEnded returns the temporary profiles whose run has ended.
+func (q *Queries) ListTemporaryEnded(ctx context.Context, limit int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listTemporaryEnded, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -1084,7 +1192,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
 `
 
 type RestoreProfileParams struct {
@@ -1135,8 +1243,30 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.DenyHosts,
 		&i.LocalhostVia,
 		&i.LogHosts,
+		&i.Temporary,
+		&i.Snapshots,
+		&i.HeadID,
+		&i.SnapshotDue,
 	)
 	return i, err
+}
+
+const setHead = `-- name: SetHead :execrows
+UPDATE profiles SET head_id = ?1, snapshot_due = 0 WHERE id = ?2
+`
+
+type SetHeadParams struct {
+	HeadID *string
+	ID     string
+}
+
+// SetHead records the snapshot that a profile's data go on from. None is due any more.
+func (q *Queries) SetHead(ctx context.Context, arg SetHeadParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setHead, arg.HeadID, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setProfileStatus = `-- name: SetProfileStatus :execrows
@@ -1144,8 +1274,10 @@ UPDATE profiles SET
     status = ?1,
     last_run = coalesce(?2, last_run),
     last_started_at = coalesce(?3, last_started_at),
-    disk_bytes = coalesce(?4, disk_bytes)
-WHERE id = ?5
+    disk_bytes = coalesce(?4, disk_bytes),
+    snapshot_due = CASE WHEN CAST(?5 AS TEXT) IS NOT NULL AND coalesce(snapshots, ?5) = 'on' AND temporary = 0 THEN 1
+        ELSE snapshot_due END
+WHERE id = ?6
 `
 
 type SetProfileStatusParams struct {
@@ -1153,16 +1285,19 @@ type SetProfileStatusParams struct {
 	LastRun       *string
 	LastStartedAt *int64
 	DiskBytes     *int64
+	Due           *string
 	ID            string
 }
 
-// SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged.
+// SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged. due is 'on'
+// or 'off', what a profile without a choice of its own does about a snapshot; NULL: no snapshot is due.
 func (q *Queries) SetProfileStatus(ctx context.Context, arg SetProfileStatusParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setProfileStatus,
 		arg.Status,
 		arg.LastRun,
 		arg.LastStartedAt,
 		arg.DiskBytes,
+		arg.Due,
 		arg.ID,
 	)
 	if err != nil {
@@ -1175,7 +1310,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
 `
 
 type TrashProfileParams struct {
@@ -1227,6 +1362,10 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.DenyHosts,
 		&i.LocalhostVia,
 		&i.LogHosts,
+		&i.Temporary,
+		&i.Snapshots,
+		&i.HeadID,
+		&i.SnapshotDue,
 	)
 	return i, err
 }
@@ -1239,10 +1378,10 @@ UPDATE profiles SET
     headless = ?16, idle_timeout_ms = ?17, max_run_ms = ?18,
     background_traffic = ?19, allow_local = ?20, consistency = ?21,
     fallback_proxy_ids = ?22, fallback_country = ?23, allow_hosts = ?24, deny_hosts = ?25,
-    localhost_via = ?26, log_hosts = ?27, updated_at = ?28, revision = revision + 1
-WHERE id = ?29 AND revision = ?30 AND trashed_at IS NULL
-  AND (CAST(?31 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?31)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
+    localhost_via = ?26, log_hosts = ?27, temporary = ?28, snapshots = ?29, updated_at = ?30, revision = revision + 1
+WHERE id = ?31 AND revision = ?32 AND trashed_at IS NULL
+  AND (CAST(?33 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?33)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
 `
 
 type UpdateProfileParams struct {
@@ -1273,6 +1412,8 @@ type UpdateProfileParams struct {
 	DenyHosts         string
 	LocalhostVia      string
 	LogHosts          bool
+	Temporary         bool
+	Snapshots         *string
 	UpdatedAt         int64
 	ID                string
 	Revision          int64
@@ -1310,6 +1451,8 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.DenyHosts,
 		arg.LocalhostVia,
 		arg.LogHosts,
+		arg.Temporary,
+		arg.Snapshots,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Revision,
@@ -1356,6 +1499,10 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.DenyHosts,
 		&i.LocalhostVia,
 		&i.LogHosts,
+		&i.Temporary,
+		&i.Snapshots,
+		&i.HeadID,
+		&i.SnapshotDue,
 	)
 	return i, err
 }

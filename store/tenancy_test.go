@@ -56,11 +56,19 @@ var internalQueries = map[string]string{
 	"ListPlainRotateURLs":     "once, after an upgrade, of every workspace",
 	"ForgetDeleted":           "the purge, of every workspace",
 	"SealRotateURLOfProxy":    "once, after an upgrade, of every workspace",
+	"SetHead":                 "written by the holder of a profile, which was read under the key's workspaces",
+	"ClearSnapshotDue":        "written by the holder of a profile, which was read under the key's workspaces",
+	"ListSnapshotsDue":        "snapshots after stops, of every workspace",
+	"ListTemporaryEnded":      "the deletion of temporary profiles, of every workspace",
+	"GetPackSecret":           "for the snapshots of a profile, which was read under the key's workspaces",
+	"SetPackSecret":           "for the snapshots of a profile, which was read under the key's workspaces",
+	"InsertSnapshot":          "written by the holder of a profile, which was read under the key's workspaces",
+	"ListSnapshotIDs":         "the collection, of every workspace",
 }
 
 var (
 	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|` +
-		`workspaces|deleted)\b`)
+		`snapshots|workspaces|deleted)\b`)
 	queryHead = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
@@ -223,6 +231,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	err4 = errors.Join(err4, err5, err6)
 	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID,
 		WorkspaceID: "mine", BytesUp: 1}))
+	err4 = errors.Join(err4, q.InsertSnapshot(ctx, InsertSnapshotParams{ID: "snapshot", ProfileID: profile.ID, WorkspaceID: "mine",
+		Reason: "stop", CreatedAt: 1}))
 	if query == "RestoreProfile" {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
 		err4 = errors.Join(err4, err)
@@ -247,6 +257,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "audit"
 	case query == "GetRun", query == "WasDeleted":
 		id = "run"
+	case strings.HasSuffix(query, "Snapshot"):
+		id = "snapshot"
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
 	}

@@ -107,6 +107,14 @@ func rowsSince() map[int64][]string {
 				`VALUES ('a', 1, 'k1', 'Key', 'team', 'profile.start', 'p', '127.0.0.1', 'rq', '{"b":2}')`,
 		},
 		7: {"INSERT INTO deleted (id, kind, workspace_id, at) VALUES ('d', 'profile', 'team', 1)"},
+		11: {
+			"UPDATE workspaces SET pack_secret = x'00' WHERE id = 'team'",
+			"UPDATE profiles SET temporary = 1, snapshots = 'off', head_id = 'sn', snapshot_due = 1 WHERE id = 'p'",
+			"INSERT INTO snapshots (id, profile_id, workspace_id, parent, reason, name, pinned, browser, bytes, new_bytes, created_at) " +
+				"VALUES ('sn', 'p', 'team', 'before', 'asked', 'Snapshot', 1, '156.0.1.2', 3, 2, 1)",
+			"INSERT INTO packs (name, workspace_id, bytes, state, seen_at) VALUES ('pk', 'team', 2, 'there', 1)",
+			"INSERT INTO snapshot_packs (snapshot_id, pack) VALUES ('sn', 'pk')",
+		},
 	}
 }
 

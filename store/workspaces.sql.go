@@ -61,8 +61,20 @@ func (q *Queries) EnsureWorkspace(ctx context.Context, arg EnsureWorkspaceParams
 	return result.RowsAffected()
 }
 
+const getPackSecret = `-- name: GetPackSecret :one
+SELECT pack_secret FROM workspaces WHERE id = ?1
+`
+
+// GetPackSecret returns the sealed secret of a workspace's packs; NULL if none was made yet.
+func (q *Queries) GetPackSecret(ctx context.Context, id string) ([]byte, error) {
+	row := q.db.QueryRowContext(ctx, getPackSecret, id)
+	var pack_secret []byte
+	err := row.Scan(&pack_secret)
+	return pack_secret, err
+}
+
 const getWorkspace = `-- name: GetWorkspace :one
-SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at FROM workspaces
+SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret FROM workspaces
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?2)))
 `
@@ -83,13 +95,14 @@ func (q *Queries) GetWorkspace(ctx context.Context, arg GetWorkspaceParams) (Wor
 		&i.ProxyCount,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PackSecret,
 	)
 	return i, err
 }
 
 const insertWorkspace = `-- name: InsertWorkspace :one
 INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
-RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at
+RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret
 `
 
 type InsertWorkspaceParams struct {
@@ -109,6 +122,7 @@ func (q *Queries) InsertWorkspace(ctx context.Context, arg InsertWorkspaceParams
 		&i.ProxyCount,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PackSecret,
 	)
 	return i, err
 }
@@ -142,7 +156,7 @@ func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 }
 
 const listWorkspaces = `-- name: ListWorkspaces :many
-SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at FROM workspaces
+SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret FROM workspaces
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
@@ -181,6 +195,7 @@ func (q *Queries) ListWorkspaces(ctx context.Context, arg ListWorkspacesParams) 
 			&i.ProxyCount,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.PackSecret,
 		); err != nil {
 			return nil, err
 		}
@@ -193,6 +208,24 @@ func (q *Queries) ListWorkspaces(ctx context.Context, arg ListWorkspacesParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const setPackSecret = `-- name: SetPackSecret :execrows
+UPDATE workspaces SET pack_secret = ?1 WHERE id = ?2 AND pack_secret IS NULL
+`
+
+type SetPackSecretParams struct {
+	PackSecret []byte
+	ID         string
+}
+
+// SetPackSecret stores the first one. It never replaces one, which would lose what was sealed with it.
+func (q *Queries) SetPackSecret(ctx context.Context, arg SetPackSecretParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setPackSecret, arg.PackSecret, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const totals = `-- name: Totals :one
@@ -250,7 +283,7 @@ const updateWorkspace = `-- name: UpdateWorkspace :one
 UPDATE workspaces SET name = ?1, updated_at = ?2
 WHERE id = ?3
   AND (CAST(?4 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?4)))
-RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at
+RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret
 `
 
 type UpdateWorkspaceParams struct {
@@ -276,6 +309,7 @@ func (q *Queries) UpdateWorkspace(ctx context.Context, arg UpdateWorkspaceParams
 		&i.ProxyCount,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.PackSecret,
 	)
 	return i, err
 }

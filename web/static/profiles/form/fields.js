@@ -15,7 +15,7 @@ import { CHOICES } from './values.js';
 // The members of each group, for the sections that open when one of them has a fault.
 export const IDENTITY = ['os', 'browserVersion', 'timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 export const NETWORK = ['fallbackProxyIds', 'fallbackCountry', 'allowHosts', 'denyHosts', 'allowLocal', 'localhostVia', 'backgroundTraffic', 'logHosts'];
-export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs'];
+export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'temporary'];
 export const NOTES = ['notes', 'workspaceId'];
 
 export function NameField({ form, hint }) {
@@ -95,7 +95,9 @@ export function LimitFields({ form }) {
     <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One URL per line." />
     <${Choice} form=${form} name="headless" label="Window" wide options=${CHOICES.headless} />
     <${Text} form=${form} name="idleTimeoutMs" label="Close when idle (minutes)" inputmode="decimal" placeholder="Never" />
-    <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />`;
+    <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />
+    <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
+    <${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`;
 }
 
 export function NotesFields({ form, saved }) {
@@ -116,8 +118,9 @@ export function networkSummary({ fallbackProxyIds, backgroundTraffic, logHosts, 
   return custom ? 'Custom' : 'Internet only';
 }
 
-export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs }) {
-  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs ? 'Custom' : 'Default';
+export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, temporary }) {
+  if (temporary) return 'Temporary';
+  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots ? 'Custom' : 'Default';
 }
 
 function zones() {

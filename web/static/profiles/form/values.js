@@ -39,6 +39,8 @@ export function toValues(profile, workspace = '') {
     fallbackProxyIds: p.fallbackProxyIds || [],
     fallbackCountry: p.fallbackCountry || 'same',
     logHosts: Boolean(p.logHosts),
+    temporary: Boolean(p.temporary),
+    snapshots: p.snapshots || '',
   };
 }
 
@@ -82,6 +84,8 @@ export function toBody(values) {
     fallbackProxyIds: values.fallbackProxyIds,
     fallbackCountry: values.fallbackCountry,
     logHosts: values.logHosts,
+    temporary: values.temporary,
+    snapshots: values.snapshots || null,
   };
 }
 
@@ -119,6 +123,7 @@ export const CHOICES = {
   webrtc: [['proxy_only', 'Through the proxy only'], ['off', 'Off'], ['default', 'As Chrome does']],
   consistency: [['warn', 'Start with a warning'], ['block', 'Do not start'], ['off', 'Start without a warning']],
   backgroundTraffic: [['refuse', 'Block Chrome’s background requests'], ['allow', 'Send them through the proxy']],
+  snapshots: [['', 'As the server does'], ['on', 'After each stop'], ['off', 'Never by itself']],
   fallbackCountry: [['same', 'Only in the same country'], ['any', 'In any country']],
 };
 
@@ -155,5 +160,7 @@ export const FIELDS = [
   { label: 'Local services', names: ['allowLocal'], words: text('allowLocal', 'None') },
   { label: 'Local ports under another name', names: ['localhostVia'], words: text('localhostVia', 'None') },
   { label: 'Background requests', names: ['backgroundTraffic'], words: chosen('backgroundTraffic') },
+  { label: 'Snapshots', names: ['snapshots'], words: chosen('snapshots') },
+  { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },
   { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
 ];

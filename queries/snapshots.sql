@@ -1,0 +1,69 @@
+-- Snapshots of profiles' data, and the packs that hold their content.
+
+-- name: InsertSnapshot :exec
+INSERT INTO snapshots (id, profile_id, workspace_id, parent, reason, name, pinned, browser, bytes, new_bytes, created_at)
+VALUES (@id, @profile_id, @workspace_id, sqlc.narg(parent), @reason, @name, @pinned, @browser, @bytes, @new_bytes, @created_at);
+
+-- name: GetSnapshot :one
+SELECT * FROM snapshots
+WHERE id = @id AND profile_id = @profile_id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListSnapshots :many
+-- ListSnapshots returns a profile's snapshots, newest first.
+SELECT * FROM snapshots
+WHERE profile_id = @profile_id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY created_at DESC, id DESC;
+
+-- name: UpdateSnapshot :one
+-- UpdateSnapshot changes what a person says of a snapshot. NULL keeps a column.
+UPDATE snapshots SET name = coalesce(sqlc.narg(name), name), pinned = coalesce(CAST(sqlc.narg(pinned) AS BOOLEAN), pinned)
+WHERE id = @id AND profile_id = @profile_id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+RETURNING *;
+
+-- name: DeleteSnapshot :execrows
+DELETE FROM snapshots
+WHERE id = @id AND profile_id = @profile_id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListSnapshotIDs :many
+-- ListSnapshotIDs returns those ids of a JSON array that are snapshots.
+SELECT id FROM snapshots WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));
+
+-- name: AnnouncePack :exec
+-- AnnouncePack is called before a pack is written. One that was about to go stays.
+INSERT INTO packs (name, workspace_id, bytes, state, seen_at) VALUES (@name, @workspace_id, @bytes, 'pending', @now)
+ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, state = CASE state WHEN 'going' THEN 'pending' ELSE state END;
+
+-- name: KeepPacks :execrows
+-- KeepPacks returns how many packs of a JSON array are there to be named by a snapshot.
+UPDATE packs SET state = 'there', seen_at = @now
+WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND state <> 'going';
+
+-- name: AddSnapshotPacks :exec
+INSERT INTO snapshot_packs (snapshot_id, pack) SELECT CAST(@snapshot_id AS TEXT), value FROM json_each(CAST(@names AS TEXT));
+
+-- name: LetPacksGo :execrows
+-- LetPacksGo chooses the packs to delete: those that no snapshot names and that nobody has touched since @before.
+UPDATE packs SET state = 'going', seen_at = @now
+WHERE seen_at < @before AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
+
+-- name: ListPacksGoing :many
+-- ListPacksGoing returns the packs that were chosen before @before.
+SELECT name FROM packs
+WHERE seen_at < @before AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name)
+ORDER BY seen_at LIMIT CAST(@limit AS INTEGER);
+
+-- name: GetPack :one
+SELECT * FROM packs WHERE name = @name;
+
+-- name: ForgetPack :execrows
+-- ForgetPack removes the row of a pack whose object is deleted, unless it is wanted again.
+DELETE FROM packs
+WHERE name = @name AND state = CAST(@state AS TEXT) AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name);
+
+-- name: ListPackNames :many
+-- ListPackNames returns those names of a JSON array that are packs.
+SELECT name FROM packs WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT)));
