@@ -45,6 +45,7 @@ type serveConfig struct {
 	StartTimeout     time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
 	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
+	Snapshots        string        `default:"on" enum:"on,off" env:"WARREN_SNAPSHOTS" help:"Whether a profile that does not say keeps a snapshot of its data at each graceful stop."`
 	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
 	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
 	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
@@ -350,7 +351,7 @@ func (cfg *serveConfig) runs(own pool.Own) runs.Config {
 		Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
 		Protected: cfg.covered(), ReadOnly: cfg.readOnly(), ClientFiles: cfg.ClientFiles, FilesQuota: cfg.FilesQuota.bytes(),
 		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
-		Warm:     cfg.Warm,
+		Warm: cfg.Warm, NoSnapshots: cfg.Snapshots == "off",
 		MaxQueue: cfg.MaxQueue, QueueTimeout: cfg.QueueTimeout, StartTimeout: cfg.StartTimeout, OrphanGrace: cfg.OrphanGrace,
 		TrashDays: cfg.TrashDays, Own: own}
 	if cfg.APIKey != "" {

@@ -162,17 +162,18 @@ func problemCodes() map[int][]string {
 	return map[int][]string{
 		400: {"malformed_json"}, 401: {"unauthorized"}, 403: {"forbidden", "origin_not_allowed", "installation_not_allowed"},
 		404: {"profile_not_found", "proxy_not_found", "key_not_found", "workspace_not_found", "run_not_found", "tab_not_found",
-			"capability_not_found", "download_not_found", "job_not_found", "installation_not_found", "not_found"},
+			"capability_not_found", "download_not_found", "job_not_found", "installation_not_found", "snapshot_not_found",
+			"not_found"},
 		405: {"method_not_allowed"},
 		409: {"profile_running", "profile_busy", "proxy_missing", "proxy_in_use", "idempotency_conflict", "duplicate",
 			"profile_not_running", "browser_too_old", "no_page", "capability_limit", "no_rotate_url", "no_proxy_to_pick",
-			"download_in_progress", "password_unreadable", "browsers_busy"},
+			"download_in_progress", "password_unreadable", "browsers_busy", "profile_empty", "snapshot_damaged", "snapshot_in_use"},
 		410: {"cursor_gone", "login_link_gone"},
 		412: {"etag_mismatch"}, 413: {"body_too_large"}, 415: {"unsupported_media_type"}, 421: {"host_not_allowed"},
 		422: {"validation_failed", "identity_mismatch"}, 429: {"rate_limited", "start_queue_full", "too_many_connections", "too_many_jobs"},
 		500: {"internal"}, 502: {"proxy_unreachable", "rotate_failed"},
 		503: {"browser_not_found", "browser_failed", "isolation_unavailable", "capacity_exceeded", "database_busy", "database_damaged",
-			"server_stopping"},
+			"server_stopping", "data_unwritable"},
 		504: {"start_timeout", "page_not_answering"}, 507: {"disk_full", "files_quota"},
 	}
 }

@@ -99,10 +99,16 @@ func routeTable() map[string]route {
 		"GET /live/{capability}":                                     {kind: "capability"},
 		"GET /live/{capability}/downloads/{download}":                {kind: "capability"},
 		// TestBatchFaults has the scopes of the actions
-		"POST " + p + "/profiles/batch":        {scope: "read", body: `{}`},
-		"POST " + p + "/profiles/batch-create": {scope: "write", body: `{"count":2,"name":"x"}`},
-		"GET " + p + "/pressure":               {scope: "read"},
-		"GET " + p + "/profiles/{id}/runs":     {scope: "read", kind: "profile"},
+		"POST " + p + "/profiles/batch":                         {scope: "read", body: `{}`},
+		"GET " + p + "/profiles/{id}/snapshots":                 {scope: "read", kind: "profile"},
+		"POST " + p + "/profiles/{id}/snapshots":                {scope: "write", kind: "profile"},
+		"PATCH " + p + "/profiles/{id}/snapshots/{snapshotId}":  {scope: "write", kind: "profile", body: `{"pinned":true}`},
+		"DELETE " + p + "/profiles/{id}/snapshots/{snapshotId}": {scope: "write", kind: "profile"},
+		"POST " + p + "/profiles/{id}/rollback":                 {scope: "write", kind: "profile", body: `{"snapshotId":"x"}`},
+		"POST " + p + "/profiles/{id}/clone":                    {scope: "write", kind: "profile", body: `{"count":2}`},
+		"POST " + p + "/profiles/batch-create":                  {scope: "write", body: `{"count":2,"name":"x"}`},
+		"GET " + p + "/pressure":                                {scope: "read"},
+		"GET " + p + "/profiles/{id}/runs":                      {scope: "read", kind: "profile"},
 	}
 }
 
@@ -129,8 +135,8 @@ func TestRouteTable(t *testing.T) {
 func (a *testAPI) call(t testing.TB, name string, r route, id string) *answer {
 	t.Helper()
 	method, path, _ := strings.Cut(name, " ")
-	path = "/" + strings.NewReplacer("{id}", id, "{capability}", id, "{capabilityId}", "none", "{download}", "none", "{name}",
-		"none").Replace(path)
+	path = "/" + strings.NewReplacer("{id}", id, "{capability}", id, "{capabilityId}", "none", "{snapshotId}", "none", "{download}", "none",
+		"{name}", "none").Replace(path)
 	if r.query != "" {
 		path += "?" + r.query
 	}

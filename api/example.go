@@ -11,9 +11,10 @@ import (
 type exampler interface{ example() any }
 
 const (
-	exampleProfileID = "0199a1c2-7d3e-7a10-8a55-0123456789ab"
-	exampleProxyID   = "0199a1c2-7d3e-7a10-8a55-0123456789cd"
-	exampleRunID     = "0199a1c2-7d3e-7a10-8a55-0123456789ef"
+	exampleProfileID  = "0199a1c2-7d3e-7a10-8a55-0123456789ab"
+	exampleProxyID    = "0199a1c2-7d3e-7a10-8a55-0123456789cd"
+	exampleSnapshotID = "0199a1c2-7d3e-7a10-8a55-01234567cafe"
+	exampleRunID      = "0199a1c2-7d3e-7a10-8a55-0123456789ef"
 )
 
 func exampleTime() time.Time { return time.Date(2026, 11, 21, 14, 6, 0, 0, time.UTC) }

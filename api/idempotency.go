@@ -43,7 +43,8 @@ func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 func (i *idempotency) covers(pattern string) bool {
 	switch strings.Replace(pattern, " "+Prefix, " ", 1) {
 	case "POST /profiles", "POST /profiles/batch", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
-		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities":
+		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities",
+		"POST /profiles/{id}/clone":
 		return true
 	}
 	return false
@@ -87,7 +88,7 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 	switch {
 	case first == nil:
 		requestOf(ctx).idempotencyKey = &place
-	case strings.HasSuffix(r.URL.Path, "/batch-create"): // made many: its own operation reads them
+	case strings.HasSuffix(r.URL.Path, "/batch-create"), strings.HasSuffix(r.URL.Path, "/clone"): // made many: its own operation reads them
 		requestOf(ctx).made = first.Object
 	default:
 		r = asRead(r, first.Object)

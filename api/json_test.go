@@ -78,7 +78,8 @@ func drawProfile(t *rapid.T) profileJSON {
 	}
 	if rapid.Bool().Draw(t, "more") {
 		p.Screen = &screen{Width: 800, Height: 600, DeviceScaleFactor: 1.25}
-		p.Run = &runs.Info{ID: "p", RunID: "r", Warnings: []runs.Warning{{Code: "code", Message: text.Draw(t, "warning")}}}
+		p.Run = &profileRunJSON{Info: runs.Info{ID: "p", RunID: "r",
+			Warnings: []runs.Warning{{Code: "code", Message: text.Draw(t, "warning")}}}}
 		p.Run.Effective.Geolocation = []byte("null")
 		p.LastRun = &runs.End{RunID: "r", Lines: []string{strings.Repeat("x", 3)}}
 	}

@@ -54,7 +54,7 @@ func describeOperation(op *huma.Operation, sc store.Right) {
 		errs[status] = true
 	}
 	op.Errors = slices.Sorted(maps.Keys(errs))
-	if op.Method == http.MethodPost && op.OperationID[:6] == "create" || op.OperationID == "addProxy" {
+	if op.Method == http.MethodPost && op.OperationID[:6] == "create" || op.OperationID == "addProxy" || op.OperationID == "cloneProfile" {
 		op.DefaultStatus = http.StatusCreated
 	}
 	if op.OperationID == "installBrowser" {
@@ -69,6 +69,7 @@ func describeOperation(op *huma.Operation, sc store.Right) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "createProfiles": {409}, "addProxy": {409}, "createKey": {409}, "createWorkspace": {409},
 	"importProxies": {409}, "restoreProfile": {409},
+	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
 	"updateProxy": {409, 412}, "patchProxy": {409, 412}, "deleteProxy": {409, 412},
 	"startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "stopProfile": {409}, "failbackProfile": {409},
@@ -243,6 +244,9 @@ func generalProblems(path string) []*problem.Error {
 	objects := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run"}
 	if object := objects[strings.Split(path, "/")[1]]; object != "" {
 		out = append(out, problem.Missing(object))
+	}
+	if strings.Contains(path, "{snapshotId}") {
+		out = append(out, problem.Missing("snapshot"))
 	}
 	return append(out, unauthorized(), tooManyWrongKeys(30*time.Second), (&caller{}).may(scopeWrite), foreignOrigin(), etagMismatch(),
 		cursorGone(), foreignHost(), exampleFaults(), problem.Hidden(nil), databaseBusy(nil), databaseDamaged(nil), problem.DiskFull(nil))

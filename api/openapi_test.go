@@ -59,7 +59,7 @@ func TestDocumentIsValid(t *testing.T) {
 		if strings.HasPrefix(op.path, Prefix) && o.Responses.Default() == nil {
 			for _, status := range append([]int{401, 403, 421, 422, 500}, map[string][]int{"POST": {400, 413, 415}, "PUT": {400, 412, 413,
 				415}, "PATCH": {400, 412, 413, 415}}[op.method]...) {
-				versioned := !strings.HasPrefix(op.path, Prefix+"/workspaces") // a workspace has no version
+				versioned := !strings.HasPrefix(op.path, Prefix+"/workspaces") && !strings.Contains(op.path, "/snapshots")
 				if (status != 412 || versioned) && o.Responses.Status(status) == nil {
 					t.Errorf("%s does not document %d", name, status)
 				}
@@ -141,6 +141,8 @@ func TestExamplesWork(t *testing.T) {
 	proxy := a.do(t, "POST", "/proxies", `{"type":"http","host":"127.0.0.1","port":1}`).want(t, 201).text("id")
 	profile, gone := a.profile(t), a.profile(t)
 	a.do(t, "DELETE", "/profiles/"+gone, nil).want(t, 204)
+	a.putData(t, profile)
+	snapshot := a.do(t, "POST", "/profiles/"+profile+"/snapshots", nil).want(t, 201).text("id")
 	a.do(t, "DELETE", "/profiles/"+a.profile(t), nil).want(t, 204)
 	for _, op := range a.doc.operations {
 		// checkUnsavedProxy's host is looked up: that takes its time. leakTest, createCapability, putUpload and failbackProfile need a
@@ -160,11 +162,12 @@ func TestExamplesWork(t *testing.T) {
 		if strings.HasSuffix(op.path, "restore") {
 			id = gone
 		}
-		body := strings.ReplaceAll(string(text), exampleProxyID, proxy)
+		body := strings.NewReplacer(exampleProxyID, proxy, exampleSnapshotID, snapshot).Replace(string(text))
 		if strings.HasSuffix(op.path, "start") {
 			body = `{"dryRun":true,` + body[1:]
 		}
-		r := a.do(t, op.method, strings.TrimPrefix(strings.Replace(op.path, "{id}", id, 1), Prefix), body)
+		path := strings.NewReplacer("{id}", id, "{snapshotId}", snapshot).Replace(op.path)
+		r := a.do(t, op.method, strings.TrimPrefix(path, Prefix), body)
 		if r.status >= 300 {
 			t.Errorf("%s\n%s", r, body)
 		}

@@ -61,6 +61,22 @@ var descriptions = map[string]string{
 		"canaries on this machine. Each channel is judged by what reached them. The profile itself and its run are not touched. One test " +
 		"runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile": "If its proxy was deleted meanwhile, the profile has `proxyMissing` and does not start until `proxyId` is set.",
+	"listSnapshots": "Newest first, all on one page. A snapshot is made at each graceful stop, before a roll-back, before an older " +
+		"browser opens the profile, and when it is asked for. Kept are the last 7, the newest of each of 14 days, and those that are " +
+		"pinned. The one that the data go on from, and the newest of a closed browser, are kept in any case.",
+	"createSnapshot": "Keeps cookies, storage, history, extensions and all else that the browser does not make anew, sealed. What " +
+		"other snapshots have already is not written again. A profile that runs is refused (409 `profile_running`) unless `restart` " +
+		"closes it first.",
+	"updateSnapshot": "A pinned snapshot is kept until it is deleted.",
+	"deleteSnapshot": "What no other snapshot needs is deleted from the disk a day later. The data of a clone that has not run yet are " +
+		"in its first snapshot alone: that one is refused (409 `snapshot_in_use`).",
+	"rollbackProfile": "The profile must not run. What its data are now is kept first, as a snapshot with the reason " +
+		"`before_rollback`. If the snapshot cannot be read (409 `snapshot_damaged`), or the disk is full, the data stay as they are. " +
+		"Settings do not change.",
+	"cloneProfile": "Copies the settings, and with `withData` or `snapshotId` the data. No content is stored twice: a clone's data are " +
+		"unpacked at its first start. The clones of one request are there together, or none of them is. One clone is answered by " +
+		"itself, several as a list on one page. A clone of a profile without its proxy has `proxyMissing` too. Takes " +
+		"`Idempotency-Key`.\n\ndocs/snapshots.md says which ids of Chrome's a clone shares with its original.",
 	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing here. " +
 		"Each profile is handled as by the single operation. Nothing is undone if others fail.\n\n" +
 		"With `ids` the answer is 200: `results` has one entry per id, in the order given, with the HTTP status of the single " +

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -20,43 +21,43 @@ import (
 
 // profileJSON is a profile as the API shows it.
 type profileJSON struct {
-	ID                string      `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
-	WorkspaceID       string      `json:"workspaceId" example:"default"`
-	Name              string      `json:"name" example:"Shop, Berlin"`
-	OS                string      `json:"os" enum:"win,mac,linux"`
-	BrowserVersion    string      `json:"browserVersion" doc:"The declared major version. Empty while no browser is installed and none is declared." example:"156"`
-	Tags              rawStrings  `json:"tags"`
-	Notes             string      `json:"notes"`
-	ProxyID           *string     `json:"proxyId"`
-	FallbackProxyIDs  rawStrings  `json:"fallbackProxyIds"`
-	FallbackCountry   string      `json:"fallbackCountry" enum:"same,any"`
-	ProxyMissing      bool        `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
-	StartURLs         rawStrings  `json:"startUrls"`
-	Timezone          string      `json:"timezone" example:"auto"`
-	Locale            locale      `json:"locale"`
-	Geolocation       geolocation `json:"geolocation"`
-	WebRTC            string      `json:"webrtc" enum:"proxy_only,off,default"`
-	Screen            *screen     `json:"screen"`
-	Headless          *bool       `json:"headless"`
-	IdleTimeoutMs     *int64      `json:"idleTimeoutMs"`
-	MaxRunMs          *int64      `json:"maxRunMs"`
-	BackgroundTraffic string      `json:"backgroundTraffic" enum:"refuse,allow"`
-	AllowLocal        rawStrings  `json:"allowLocal"`
-	LogHosts          bool        `json:"logHosts"`
-	LocalhostVia      rawStrings  `json:"localhostVia"`
-	AllowHosts        rawStrings  `json:"allowHosts"`
-	DenyHosts         rawStrings  `json:"denyHosts"`
-	Consistency       string      `json:"consistency" enum:"off,warn,block"`
-	Temporary         bool        `json:"temporary"`
-	Snapshots         *string     `json:"snapshots" enum:"on,off"`
-	Status            string      `json:"status" enum:"stopped,starting,running,stopping,failed"`
-	Run               *runs.Info  `json:"run" doc:"What runs now, as start answered it, without its capability."`
-	LastRun           *runs.End   `json:"lastRun" doc:"How the last run ended."`
-	LastStartedAt     *time.Time  `json:"lastStartedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
-	DiskBytes         int64       `json:"diskBytes" doc:"Size of the profile's folder when it last stopped."`
-	CreatedAt         time.Time   `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
-	UpdatedAt         time.Time   `json:"updatedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
-	TrashedAt         *time.Time  `json:"trashedAt,omitempty,format:'2006-01-02T15:04:05.000Z07:00'" doc:"Only in the trash." example:"2026-11-21T14:06:00.000Z"`
+	ID                string          `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
+	WorkspaceID       string          `json:"workspaceId" example:"default"`
+	Name              string          `json:"name" example:"Shop, Berlin"`
+	OS                string          `json:"os" enum:"win,mac,linux"`
+	BrowserVersion    string          `json:"browserVersion" doc:"The declared major version. Empty while no browser is installed and none is declared." example:"156"`
+	Tags              rawStrings      `json:"tags"`
+	Notes             string          `json:"notes"`
+	ProxyID           *string         `json:"proxyId"`
+	FallbackProxyIDs  rawStrings      `json:"fallbackProxyIds"`
+	FallbackCountry   string          `json:"fallbackCountry" enum:"same,any"`
+	ProxyMissing      bool            `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
+	StartURLs         rawStrings      `json:"startUrls"`
+	Timezone          string          `json:"timezone" example:"auto"`
+	Locale            locale          `json:"locale"`
+	Geolocation       geolocation     `json:"geolocation"`
+	WebRTC            string          `json:"webrtc" enum:"proxy_only,off,default"`
+	Screen            *screen         `json:"screen"`
+	Headless          *bool           `json:"headless"`
+	IdleTimeoutMs     *int64          `json:"idleTimeoutMs"`
+	MaxRunMs          *int64          `json:"maxRunMs"`
+	BackgroundTraffic string          `json:"backgroundTraffic" enum:"refuse,allow"`
+	AllowLocal        rawStrings      `json:"allowLocal"`
+	LogHosts          bool            `json:"logHosts"`
+	LocalhostVia      rawStrings      `json:"localhostVia"`
+	AllowHosts        rawStrings      `json:"allowHosts"`
+	DenyHosts         rawStrings      `json:"denyHosts"`
+	Consistency       string          `json:"consistency" enum:"off,warn,block"`
+	Temporary         bool            `json:"temporary"`
+	Snapshots         *string         `json:"snapshots" enum:"on,off"`
+	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
+	Run               *profileRunJSON `json:"run" doc:"What runs now, as start answered it, without its capability."`
+	LastRun           *runs.End       `json:"lastRun" doc:"How the last run ended."`
+	LastStartedAt     *time.Time      `json:"lastStartedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	DiskBytes         int64           `json:"diskBytes" doc:"Size of the profile's folder when it last stopped."`
+	CreatedAt         time.Time       `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	UpdatedAt         time.Time       `json:"updatedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	TrashedAt         *time.Time      `json:"trashedAt,omitempty,format:'2006-01-02T15:04:05.000Z07:00'" doc:"Only in the trash." example:"2026-11-21T14:06:00.000Z"`
 }
 
 func (profileJSON) example() any {
@@ -100,8 +101,19 @@ func (s *API) profile(row store.Profile) (profileJSON, error) {
 	if p.BrowserVersion == "" {
 		p.BrowserVersion = s.runs.DefaultMajor()
 	}
-	p.Status, p.Run = s.runs.Status(row.ID, runs.StatusAtRest(row))
+	var run *runs.Info
+	if p.Status, run = s.runs.Status(row.ID, runs.StatusAtRest(row)); run != nil {
+		p.Run = &profileRunJSON{Info: *run}
+	}
 	return p, err
+}
+
+// profileRunJSON is the run of a profile. Its addresses stand only in the answer of a create with start.
+type profileRunJSON struct {
+	runs.Info
+	WsEndpoint string `json:"wsEndpoint,omitempty" doc:"Only in the answer of a create with start, as cdpUrl and liveUrl."`
+	CdpURL     string `json:"cdpUrl,omitempty"`
+	LiveURL    string `json:"liveUrl,omitempty"`
 }
 
 // profileFromRow is written out, and not derived from the table of settings, because lists call it for each profile.
@@ -192,9 +204,15 @@ func (s *API) getProfile(ctx context.Context, in *profileGet) (*ProfileBody, err
 	return s.profileAnswer(row)
 }
 
+// createInput is a profile to make, and whether to start it.
+type createInput struct {
+	Start bool `json:"start,omitempty" nullable:"true" doc:"Start its browser too; the key needs the scope run. run has the start's addresses then. If the start fails, no profile is created."`
+	ProfileInput
+}
+
 // profileCreate is a profile to make. The schema refuses members that only the server sets.
 type profileCreate struct {
-	Body ProfileInput
+	Body createInput
 
 	workspace string
 }
@@ -206,6 +224,9 @@ func (profileCreate) example() any {
 
 // Resolve checks the request by itself.
 func (in *profileCreate) Resolve(ctx huma.Context) []error {
+	if p := callerOf(ctx.Context()).may(scopeRun); in.Body.Start && p != nil {
+		return []error{p}
+	}
 	completable(ctx, in)
 	var f faults
 	f.require(in.Body.Name.Set, "body.name", enterName)
@@ -216,14 +237,14 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 
 func (in *profileCreate) storedFaults(ctx context.Context, s *API) (f faults, err error) {
 	row := newProfile(in.workspace)
-	return s.merge(ctx, s.store.Read(), &in.Body, &row)
+	return s.merge(ctx, s.store.Read(), &in.Body.ProfileInput, &row)
 }
 
 // createProfile checks and inserts in one transaction: no foreign key holds a fallback.
 func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
 	row := newProfile(in.workspace)
 	err := s.store.Write(ctx, func(q *store.Queries) error {
-		f, err := s.merge(ctx, q, &in.Body, &row)
+		f, err := s.merge(ctx, q, &in.Body.ProfileInput, &row)
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
 		}
@@ -240,9 +261,34 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 		return nil, err
 	}
 	s.events.Publish(events.Event{Type: "profile.created", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
+	var started *runs.Started
+	if in.Body.Start {
+		if started, err = s.startCreated(ctx, row); err != nil {
+			return nil, err
+		}
+		if row, err = s.profileRow(ctx, row.ID, false); err != nil {
+			return nil, err
+		}
+	}
 	body, err := s.profileAnswer(row)
+	if started != nil {
+		body.Body.Run = &profileRunJSON{started.Info, started.WsEndpoint, started.CdpURL, started.LiveURL}
+	}
 	body.Location = Prefix + "/profiles/" + row.ID
 	return body, err
+}
+
+// startCreated starts a new profile. If that fails, the profile is deleted again.
+func (s *API) startCreated(ctx context.Context, row store.Profile) (*runs.Started, error) {
+	answer, err := s.startBy(ctx, &startRequest{ProfilePath: ProfilePath{ID: row.ID}, Body: &startInput{}}, s.runs.Start)
+	if err == nil {
+		return answer.Body.started, nil
+	}
+	_, undo := s.deleteProfile(context.WithoutCancel(ctx), &profileDelete{ProfilePath: ProfilePath{ID: row.ID}, Permanent: true})
+	if problem.Is(undo, problem.NotFound) { // it was deleted meanwhile, such as a temporary one
+		undo = nil
+	}
+	return nil, errors.Join(err, undo)
 }
 
 // merge merges a request into a row, and returns its faults that the database and this server show.

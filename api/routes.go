@@ -33,6 +33,14 @@ func (s *API) routes() {
 	add(s, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Explain: what a profile's pages see, and why",
 		s.explainProfile)
 	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Restore a profile from the trash", s.restoreProfile)
+	add(s, scopeRead, "GET /profiles/{id}/snapshots", "listSnapshots", "Snapshots: list those of a profile", s.listSnapshots)
+	add(s, scopeWrite, "POST /profiles/{id}/snapshots", "createSnapshot", "Snapshot: keep a profile's data", s.createSnapshot)
+	add(s, scopeWrite, "PATCH /profiles/{id}/snapshots/{snapshotId}", "updateSnapshot", "Snapshot: rename, pin or unpin it",
+		s.updateSnapshot)
+	add(s, scopeWrite, "DELETE /profiles/{id}/snapshots/{snapshotId}", "deleteSnapshot", "Snapshot: delete it", s.deleteSnapshot)
+	add(s, scopeWrite, "POST /profiles/{id}/rollback", "rollbackProfile", "Roll back: return a profile's data to a snapshot",
+		s.rollbackProfile)
+	add(s, scopeWrite, "POST /profiles/{id}/clone", "cloneProfile", "Clone a profile, with its data if asked", s.cloneProfile)
 	add(s, scopeWrite, "POST /profiles/batch-create", "createProfiles", "Batch create: make many profiles at once", s.createProfiles)
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Batch: act on many profiles", s.batch)
 	add(s, scopeRead, "GET /jobs", "listJobs", "Jobs: list those of this key", s.listJobs)

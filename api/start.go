@@ -30,7 +30,7 @@ type startInput struct {
 	DryRun    bool              `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
 	DebugPort bool              `json:"debugPort,omitempty" nullable:"true" doc:"Open a port of this machine (in 127.77.0.0/16) for clients that can only say host:port, as Selenium does."`
 
-	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a copy of its data was made beside it (the warning downgraded says where). Without it that is 409 browser_too_old."`
+	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a snapshot of its data was made (the warning downgraded names it). Without it that is 409 browser_too_old."`
 }
 
 func (startInput) example() any {

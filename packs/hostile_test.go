@@ -228,6 +228,7 @@ func TestSecretsShareNothing(t *testing.T) {
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	before, after := map[string]string{"a": "old", "kept/": "", "kept/x": "mine"}, map[string]string{"a": "new"}
+	kept := leaves(func(name string, _ bool) bool { return name == "kept" })
 	whole := map[string]string{"a": "new", "kept/": "", "kept/x": "mine"}
 	for name, c := range map[string]struct{ dir, new, old, want map[string]string }{
 		"before":              {before, nil, nil, before},
@@ -244,8 +245,8 @@ func TestSettle(t *testing.T) {
 				write(t, dir+suffix, files)
 			}
 		}
-		must(t, Settle(dir, "kept", "missing"))
-		must(t, Settle(dir, "kept", "missing"))
+		must(t, Settle(dir, kept))
+		must(t, Settle(dir, kept))
 		if c.want != nil {
 			same(t, read(t, dir), c.want)
 		} else if _, err := os.Stat(dir); err == nil {

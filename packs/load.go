@@ -29,22 +29,21 @@ type LoadOptions struct {
 	// From is a folder whose files may be copied where they are the tree's: the folder itself, or the one that it is a clone of.
 	From       string
 	FromStamps string
-	FromTree   *Tree // that From equalled when its stamps were made
-	// Keep names what lies at the top of the folder and is in no tree: it stays as it is.
-	Keep []string
+	FromTree   *Tree  // that From equalled when its stamps were made
+	Filter     Filter // what it leaves at the top of the folder stays as it is; nil: nothing does
 }
 
 // Load makes a folder equal to a tree. What was there before is replaced at once, when all is on the disk; until then, and after
 // an error, it stays as it was. Settle must be called after a crash before the folder is used.
 func (v *Vault) Load(ctx context.Context, t *Tree, dir string, o LoadOptions) error {
-	if err := Settle(dir, o.Keep...); err != nil {
+	if err := Settle(dir, o.Filter); err != nil {
 		return err
 	}
 	l := loading{v: v, tree: t, into: dir + newSuffix, o: o, links: o.From == dir}
 	if err := errors.Join(l.all(ctx), forget(o.Stamps)); err != nil {
 		return errors.Join(err, os.RemoveAll(l.into))
 	}
-	if err := swap(dir, o.Keep); err != nil {
+	if err := swap(dir, o.Filter); err != nil {
 		return err
 	}
 	if o.Stamps == "" {
@@ -54,7 +53,7 @@ func (v *Vault) Load(ctx context.Context, t *Tree, dir string, o LoadOptions) er
 }
 
 // swap puts the new folder into the place of the old one. Settle goes on from wherever a crash interrupts it.
-func swap(dir string, keep []string) error {
+func swap(dir string, keep Filter) error {
 	if err := os.Rename(dir, dir+oldSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -65,10 +64,16 @@ func swap(dir string, keep []string) error {
 }
 
 // dropOld removes the folder that was replaced, after what is kept of it was moved to the new one.
-func dropOld(dir string, keep []string) error {
-	for _, name := range keep {
-		err := os.Rename(filepath.Join(dir+oldSuffix, name), filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func dropOld(dir string, keep Filter) error {
+	entries, err := os.ReadDir(dir + oldSuffix)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if keep == nil || !keep.Leaves(e.Name(), e.IsDir()) {
+			continue
+		}
+		if err := os.Rename(filepath.Join(dir+oldSuffix, e.Name()), filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -79,8 +84,8 @@ func dropOld(dir string, keep []string) error {
 }
 
 // Settle ends what a crash interrupted: if the folder was about to be replaced by a whole one, it is; else it is as it was. keep
-// is Load's. There may be no folder.
-func Settle(dir string, keep ...string) error {
+// is that of the load. There may be no folder.
+func Settle(dir string, keep Filter) error {
 	_, err := os.Lstat(dir)
 	_, old := os.Lstat(dir + oldSuffix)
 	switch {

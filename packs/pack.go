@@ -32,17 +32,22 @@ type entry struct {
 	Size   int64  `json:"s"` // plain
 }
 
+// PackPrefix and TreePrefix begin the names of objects. A tree's name ends in its ID, a pack's in its own name.
+const (
+	PackPrefix = "packs/"
+	TreePrefix = "trees/"
+)
+
 // packName is the name of a pack's object.
-func packName(pack string) string { return "packs/" + pack[:2] + "/" + pack }
+func packName(pack string) string { return PackPrefix + pack[:2] + "/" + pack }
 
 // treeName is the name of a tree's object.
-func treeName(id string) string { return "trees/" + id }
+func treeName(id string) string { return TreePrefix + id }
 
 // packer gathers chunks, and puts a pack when it is full.
 type packer struct {
 	blobs   Blobs
 	keys    keys
-	put     func(ctx context.Context, pack Pack) error // is told of a pack before it is put
 	bytes   []byte
 	table   []entry
 	filling *filling
@@ -82,11 +87,6 @@ func (p *packer) flush(ctx context.Context) error {
 	p.bytes = binary.BigEndian.AppendUint32(p.bytes, uint32(len(p.bytes)-before)) //nolint:gosec // a table of 8 MiB of chunks is small
 	p.bytes = append(p.bytes, packMagic...)
 	pack := Pack{hex.EncodeToString(sum(p.bytes)), int64(len(p.bytes)), int64(before)}
-	if p.put != nil {
-		if err := p.put(ctx, pack); err != nil {
-			return err
-		}
-	}
 	if err := p.blobs.Put(ctx, packName(pack.Name), pack.Size, bytes.NewReader(p.bytes)); err != nil {
 		return fmt.Errorf("cannot write a pack: %w", err)
 	}

@@ -34,6 +34,11 @@ func vault(t testing.TB) (*Vault, string) {
 	return v, dir
 }
 
+// leaves is a filter.
+type leaves func(path string, isDir bool) bool
+
+func (l leaves) Leaves(path string, isDir bool) bool { return l(path, isDir) }
+
 // write makes the files of a folder what they are in the map: text by path. A path that ends in a slash is a folder, and a text
 // that begins with "-> " a link.
 func write(t testing.TB, dir string, files map[string]string) {
@@ -121,7 +126,7 @@ func TestSaveAndLoad(t *testing.T) {
 	must(t, os.Chtimes(filepath.Join(dir, "a"), then, then))
 	subject := Subject{"t1", "w|p"}
 	saved, err := v.Save(t.Context(), dir, SaveOptions{Subject: subject, About: map[string]string{"browser": "156"},
-		Leave: func(path string, isDir bool) bool { return isDir && path == "cache" }})
+		Filter: leaves(func(path string, isDir bool) bool { return isDir && path == "cache" })})
 	must(t, err)
 	slices.Sort(saved.Left)
 	if !slices.Equal(saved.Left, []string{"abs", "out"}) || saved.Same || saved.Tree.Bytes() < int64(2*len(big)) {

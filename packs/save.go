@@ -13,17 +13,21 @@ import (
 	"time"
 )
 
+// Filter says what of a folder is in no tree. A save leaves it out, and a load leaves it where it is.
+type Filter interface {
+	// Leaves is asked for a path from the folder on, with slashes. What is in a folder that it leaves is not asked for.
+	Leaves(path string, isDir bool) bool
+}
+
 // SaveOptions say what is saved, and what is known already.
 type SaveOptions struct {
 	Subject Subject
 	Parent  *Tree // chunks of it are not written again; nil: there is none
 	// Stamps is the path of a file beside the folder that tells which files are as they were in a tree. Empty: all are read.
 	Stamps string
-	Leave  func(path string, isDir bool) bool // what is left out; nil: nothing
-	About  map[string]string                  // is kept in the tree
-	Always bool                               // writes a tree also if nothing has changed since Parent
-	// Put is told of each new pack before it is written; nil: nobody is.
-	Put func(ctx context.Context, pack Pack) error
+	Filter Filter            // what is left out; nil: nothing
+	About  map[string]string // is kept in the tree
+	Always bool              // writes a tree also if nothing has changed since Parent
 }
 
 // Saved is the outcome of a save.
@@ -45,7 +49,7 @@ func (v *Vault) Save(ctx context.Context, dir string, o SaveOptions) (*Saved, er
 	if o.Parent != nil {
 		t.Parent = o.Parent.ID
 	}
-	scanned, err := v.scan(ctx, dir, o.Leave, t)
+	scanned, err := v.scan(ctx, dir, o.Filter, t)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +122,7 @@ func (v *Vault) newSaving(o SaveOptions, t *Tree, files []found) (*saving, error
 	if err != nil {
 		return nil, err
 	}
-	s := &saving{tree: t, sealer: sealer{keys: v.keys, zip: zip}, packer: packer{blobs: v.blobs, keys: v.keys, put: o.Put},
+	s := &saving{tree: t, sealer: sealer{keys: v.keys, zip: zip}, packer: packer{blobs: v.blobs, keys: v.keys},
 		now: stamps{Files: map[string]stamp{}}, parent: map[string]*File{}, known: map[[nameSize]byte]location{},
 		buffer: make([]byte, chunkSize)}
 	if o.Parent == nil {

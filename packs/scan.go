@@ -21,7 +21,7 @@ type found struct {
 type scanning struct {
 	ctx   context.Context
 	dir   string
-	leave func(path string, isDir bool) bool
+	leave Filter
 	young time.Time // files that changed later are young
 
 	tree  *Tree // gets the folders, and the links into the tree
@@ -30,7 +30,7 @@ type scanning struct {
 }
 
 // scan lists a folder. It reads no file.
-func (v *Vault) scan(ctx context.Context, dir string, leave func(path string, isDir bool) bool, t *Tree) (*scanning, error) {
+func (v *Vault) scan(ctx context.Context, dir string, leave Filter, t *Tree) (*scanning, error) {
 	s := &scanning{ctx: ctx, dir: dir, leave: leave, young: time.Now().Add(-v.settled), tree: t}
 	return s, filepath.WalkDir(dir, s.visit)
 }
@@ -48,7 +48,7 @@ func (s *scanning) visit(at string, entry fs.DirEntry, err error) error {
 		return err
 	}
 	path := filepath.ToSlash(rel)
-	out := s.leave != nil && s.leave(path, entry.IsDir())
+	out := s.leave != nil && s.leave.Leaves(path, entry.IsDir())
 	if !out && !isClean(path) { // a name that another system would take for a path
 		s.left = append(s.left, path)
 		out = true

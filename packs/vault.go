@@ -40,6 +40,30 @@ func (v *Vault) Tree(ctx context.Context, s Subject) (*Tree, error) {
 	return t, nil
 }
 
+// Branch keeps a tree for another subject, without its content: both share their packs. It returns how many bytes that took.
+func (v *Vault) Branch(ctx context.Context, t *Tree, s Subject) (*Tree, int64, error) {
+	if !validName.MatchString(treeName(s.ID)) {
+		return nil, 0, fmt.Errorf("%q cannot be the ID of a tree", s.ID)
+	}
+	branch := *t
+	branch.ID, branch.Parent, branch.MadeAt = s.ID, t.ID, time.Now().UTC()
+	written, err := v.putTree(ctx, &branch, s)
+	return &branch, written, err
+}
+
+// Forget deletes a tree. Its packs stay: others may need them.
+func (v *Vault) Forget(ctx context.Context, id string) error {
+	return v.blobs.Delete(ctx, treeName(id))
+}
+
+// DeletePack deletes a pack that no tree names.
+func DeletePack(ctx context.Context, blobs Blobs, name string) error {
+	if len(name) != 2*nameSize {
+		return fmt.Errorf("%q is no pack", name)
+	}
+	return blobs.Delete(ctx, packName(name))
+}
+
 // readUpTo reads until b is full or the body ends.
 func readUpTo(body io.Reader, b []byte) (int, error) {
 	n, err := io.ReadFull(body, b)

@@ -50,6 +50,12 @@ INSERT INTO snapshot_packs (snapshot_id, pack) SELECT CAST(@snapshot_id AS TEXT)
 UPDATE packs SET state = 'going', seen_at = @now
 WHERE seen_at < @before AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
 
+-- name: LetPendingGo :execrows
+-- LetPendingGo does the same at once with those of a JSON array that no snapshot ever named: what a save left that failed.
+UPDATE packs SET state = 'going', seen_at = @now
+WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND state = 'pending'
+  AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
+
 -- name: ListPacksGoing :many
 -- ListPacksGoing returns the packs that were chosen before @before.
 SELECT name FROM packs
@@ -62,7 +68,7 @@ SELECT * FROM packs WHERE name = @name;
 -- name: ForgetPack :execrows
 -- ForgetPack removes the row of a pack whose object is deleted, unless it is wanted again.
 DELETE FROM packs
-WHERE name = @name AND state = CAST(@state AS TEXT) AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name);
+WHERE name = @name AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name);
 
 -- name: ListPackNames :many
 -- ListPackNames returns those names of a JSON array that are packs.

@@ -125,25 +125,8 @@ func (m *Manager) chooseBrowser(ctx context.Context, p *plan, downgrade bool) (b
 	if !downgrade {
 		return b, BrowserTooOld(last, major, b)
 	}
-	p.snapshot = last
+	p.lastOpened = last
 	return b, nil
-}
-
-// copyProfileData copies the data of a profile that an older browser is to open. Only the run's owner calls it, so
-// nothing else starts the profile.
-func (m *Manager) copyProfileData(ctx context.Context, p *plan) error {
-	if p.snapshot == "" {
-		return nil
-	}
-	path, err := shim.Snapshot(ctx, p.spec.ProfileDir, p.snapshot)
-	if err != nil {
-		return m.startProblem(err)
-	}
-	m.log.Info("a profile was copied before an older browser opens it", "profile", p.row.ID, "from", p.snapshot, "to",
-		p.installed.Version, "copy", path)
-	p.warnings = append(p.warnings, Warning{"downgraded", fmt.Sprintf("The profile was last opened with version %s, and an "+
-		"older browser may damage or lose what that one wrote. Its data from before are in %s.", p.snapshot, path)})
-	return nil
 }
 
 // addedBrowsers is what browsers.json in the data folder holds.

@@ -24,6 +24,7 @@ type Config struct {
 	FilesQuota       int64         // bytes of a profile's uploads and downloads; 0: no limit
 	RequireIsolation bool          // refuse runs that the kernel does not isolate
 	KeepBrowsers     bool          // leave runs to the next server
+	NoSnapshots      bool          // whether profiles without a choice of their own make none when they stop
 	MaxStarting      int           // browsers that are launched at the same time
 	MaxRunning       int           // browsers that run at the same time; 0: no limit
 	Warm             int           // warm runs to keep
@@ -68,7 +69,7 @@ type Options struct {
 	Proxy          Override[ProxyChoice]
 	Preflight      string // off, warn or require; "" is warn
 	DebugPort      bool   // open a debug port on this machine for clients that only take host:port
-	AllowDowngrade bool   // allow an older browser than last time, after a copy of the profile's data
+	AllowDowngrade bool   // allow an older browser than last time, after a snapshot of the profile's data
 	DryRun         bool   // change nothing
 
 	Asker Asker

@@ -68,7 +68,14 @@ func (m *Manager) recordAndRelease(r *run, end *End) {
 	r.mu.Lock()
 	r.endReport = end
 	r.mu.Unlock()
+	next := m.holdAfter(r)
 	m.release(r)
+	if next != nil {
+		go func() {
+			defer m.release(next)
+			m.afterRun(m.ctx, r.profileID)
+		}()
+	}
 }
 
 // writeEnd writes the end of a run or its start. If the write fails, the end becomes pending, and the shim's own report
@@ -139,7 +146,7 @@ func (m *Manager) recordEnd(profileID string, end *End) error {
 			return err
 		}
 		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: end.Status,
-			LastRun: new(string(text)), DiskBytes: &bytes}))
+			LastRun: new(string(text)), DiskBytes: &bytes, Due: m.dueAfter(end)}))
 	})
 }
 

@@ -97,8 +97,8 @@ func (m *Manager) RemoveDownload(ctx context.Context, profileID, name string) er
 	if err == nil && run != nil {
 		err = client.RemoveDownload(ctx, name)
 	} else if err == nil {
-		release, _, _ := m.tryHold(profileID) // a start would empty the folder meanwhile
-		if release == nil {
+		release, failed := m.holdAtRest(ctx, profileID) // a start would empty the folder meanwhile
+		if failed != nil {
 			return StartsJustNow()
 		}
 		defer release()

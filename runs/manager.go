@@ -17,6 +17,7 @@ import (
 	"warren/pool"
 	"warren/problem"
 	"warren/shim"
+	"warren/snapshots"
 	"warren/store"
 )
 
@@ -40,6 +41,9 @@ type Manager struct {
 	settling settling
 	spares   *shim.Spares
 	warm     *warmRuns
+
+	snapshots *snapshots.Keeper
+	collected time.Time // when the sweep last deleted what no snapshot needs
 
 	leakTestSem chan struct{} // one token for the leak test that runs
 
@@ -73,6 +77,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 		dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, startSem: make(chan struct{}, cfg.MaxStarting), leakTestSem: make(chan struct{}, 1), byProfile: map[string]*run{},
 		byCap: map[[32]byte]*Capability{}, pendingEnds: map[string][]*pendingEnd{}, pickedProxies: map[string]string{}}
+	m.snapshots = snapshots.New(cfg.Data, log, st, ev)
 	m.spares = shim.NewSpares(exe, m.dir, log)
 	m.machine.sample(time.Now())
 	return m, nil
@@ -170,7 +175,9 @@ func (m *Manager) release(r *run) {
 	delete(m.pickedProxies, r.profileID)
 	if next := r.successor; next != nil { // the successor inherits the queue slot, so that no other start takes it
 		m.byProfile[r.profileID] = next
-		next.isRestart, next.slot, r.slot = true, r.slot, nil
+		if !next.isHold {
+			next.isRestart, next.slot, r.slot = true, r.slot, nil
+		}
 	}
 	m.dropCapabilities(r)
 	m.mu.Unlock()
@@ -219,9 +226,7 @@ func (m *Manager) Hold(ctx context.Context, profileID string) (release func(), e
 
 // tryHold prevents a profile from starting until release is called. If the profile runs, release is nil and have the run.
 func (m *Manager) tryHold(profileID string) (release func(), have *run, err error) {
-	hold := newRun("", profileID, "", stopping)
-	hold.isHold = true
-	close(hold.ready)
+	hold := newHold(profileID)
 	have, mine, err := m.claim(hold)
 	if err != nil || !mine {
 		return nil, have, err

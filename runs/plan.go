@@ -24,20 +24,20 @@ import (
 
 // plan is what a start runs, and the warnings of its answer.
 type plan struct {
-	row       store.Profile
-	proxy     *pool.Proxy
-	spec      shim.Spec
-	installed shim.Installed
-	match     string // exact or nearest: whether installed has the declared version
-	snapshot  string // version that last opened the profile, if an older browser is to open a copy of its data; else ""
-	preflight string
-	fallbacks []fallback  // usable fallbacks, in the profile's order
-	checked   *pool.Check // the check that preflight required
-	env       identity.Environment
-	exit      *exitLookup
-	resolved  identity.Resolution
-	warnings  []Warning
-	warm      *warmRun // reserved for the start; nil: it launches a browser
+	row        store.Profile
+	proxy      *pool.Proxy
+	spec       shim.Spec
+	installed  shim.Installed
+	match      string // exact or nearest: whether installed has the declared version
+	lastOpened string // version that last opened the profile, if an older browser is to open it now; else ""
+	preflight  string
+	fallbacks  []fallback  // usable fallbacks, in the profile's order
+	checked    *pool.Check // the check that preflight required
+	env        identity.Environment
+	exit       *exitLookup
+	resolved   identity.Resolution
+	warnings   []Warning
+	warm       *warmRun // reserved for the start; nil: it launches a browser
 }
 
 // plan reads everything that a start needs. It makes every refusal that needs no browser.

@@ -64,6 +64,14 @@ func newRun(id, profileID, workspaceID string, s state) *run {
 		abandoned: make(chan struct{})}
 }
 
+// newHold makes a placeholder that prevents a profile from starting.
+func newHold(profileID string) *run {
+	hold := newRun("", profileID, "", stopping)
+	hold.isHold = true
+	close(hold.ready)
+	return hold
+}
+
 // requestEnd asks the run's owner to end it. A start in progress is cancelled.
 func (r *run) requestEnd(force bool) {
 	r.cancel()

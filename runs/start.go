@@ -64,7 +64,15 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 			return nil, err
 		}
 		r.phases.Lap("claim")
-		return m.plan(ctx, row, o)
+		warnings, err := m.prepareData(launch, row)
+		if err != nil {
+			return nil, err
+		}
+		p, err := m.plan(ctx, row, o)
+		if err == nil {
+			p.warnings = append(p.warnings, warnings...)
+		}
+		return p, err
 	})
 }
 
@@ -184,7 +192,7 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 	}
 	defer release()
 	p.chooseFallbacks()
-	if err := m.copyProfileData(ctx, p); err != nil {
+	if err := m.keepBeforeDowngrade(ctx, p); err != nil {
 		return nil, nil, err
 	}
 	r.phases.Lap("plan")
@@ -336,6 +344,9 @@ func (m *Manager) claimRestart(ctx context.Context, row store.Profile, o Options
 	}
 	m.startLife(ctx, launch, r, o, func() error {
 		<-old.done // even if cancelled: until then old is the profile's run
+		if launch.Err() == nil {
+			m.afterStop(launch, r.profileID)
+		}
 		if launch.Err() != nil {
 			return m.cancelledStart()
 		}

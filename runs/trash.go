@@ -35,6 +35,9 @@ func (m *Manager) Erase(ctx context.Context, sees store.Scope, id string, check 
 // removeProfile deletes a profile's row and folder. The profile must not be able to start. The folder is renamed first,
 // and renamed back if the write fails. After a crash, RecoverDeletions finishes or undoes it.
 func (m *Manager) removeProfile(ctx context.Context, id string, write func(*store.Queries) error) error {
+	if err := m.snapshots.Settle(id); err != nil {
+		return fmt.Errorf("the profile's folder cannot be removed: %w", err)
+	}
 	dir, aside := m.profileDir(id), filepath.Join(m.cfg.Data, "profiles", erasedPrefix+id)
 	err := os.Rename(dir, aside)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -64,6 +67,7 @@ func (m *Manager) RecoverDeletions(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	m.settleFolders(entries)
 	for _, e := range entries {
 		id, aside := strings.CutPrefix(e.Name(), erasedPrefix)
 		if !aside {
@@ -165,8 +169,9 @@ func (m *Manager) TrashDays() int { return m.cfg.TrashDays }
 func (m *Manager) Sweep(ctx context.Context, clockTrusted bool) error {
 	m.flushPending("")
 	m.RecordTraffic(ctx, "", "")
+	err := m.sweepData(ctx, clockTrusted)
 	if !clockTrusted {
-		return nil
+		return err
 	}
-	return errors.Join(m.purgeTraffic(ctx), m.emptyTrash(ctx, time.Now().AddDate(0, 0, -m.cfg.TrashDays).UnixMilli()))
+	return errors.Join(err, m.purgeTraffic(ctx), m.emptyTrash(ctx, time.Now().AddDate(0, 0, -m.cfg.TrashDays).UnixMilli()))
 }

@@ -251,7 +251,7 @@ func (r *warmRun) end() {
 
 // reserveWarm reserves a warm run for a start; nil if there is none for it. Warm runs follow the start's settings.
 func (m *Manager) reserveWarm(p *plan) *warmRun {
-	if m.cfg.Warm == 0 || p.snapshot != "" || p.row.LastStartedAt != 0 || !isMissing(p.spec.ProfileDir) {
+	if m.cfg.Warm == 0 || p.lastOpened != "" || p.row.LastStartedAt != 0 || !isMissing(p.spec.ProfileDir) {
 		return nil
 	}
 	defer m.warm.follow(p.spec)

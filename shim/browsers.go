@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
-	"time"
 
 	"warren/browser"
 	"warren/browser/builds"
@@ -41,24 +39,20 @@ func LastOpened(profileDir string) (version string, major int) {
 	return builds.LastOpened(userDataDir(profileDir))
 }
 
-// Snapshot copies a profile's user data, without caches, into a folder below the profile's own. It returns that
-// folder, which is named after version and the time. A *Failure says that the profile is in use (locked) or that its
-// folder cannot be written. A full disk is syscall.ENOSPC. A copy that fails leaves nothing.
-func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
+// LockFolder takes the lock of a profile's folder, which each run's process holds until it exits. A *Failure says that a run has
+// the folder (locked), or that it cannot be written.
+func LockFolder(profileDir string) (unlock func(), err error) {
 	lock := profileLock(profileDir)
 	ok, err := lock.TryLock()
-	if err == nil && !ok {
-		err = &Failure{Kind: "locked", Message: "another run holds the profile's folder"}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &Failure{Kind: "unwritable", Message: err.Error()}
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, &Failure{Kind: "locked", Message: "another run holds the profile's folder"}
 	}
-	if err != nil {
-		return "", err
-	}
-	name := version + "-" + time.Now().UTC().Format("20060102T150405.000Z")
-	path, err := builds.Snapshot(ctx, userDataDir(profileDir), filepath.Join(profileDir, "snapshots"), name)
-	if errors.Is(err, fs.ErrPermission) {
-		err = &Failure{Kind: "unwritable", Message: err.Error()}
-	}
-	return path, errors.Join(err, lock.Unlock())
+	return func() { lock.Unlock() }, nil //nolint:errcheck // closing the file unlocks it too
 }
 
 type (

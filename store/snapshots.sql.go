@@ -68,17 +68,12 @@ func (q *Queries) DeleteSnapshot(ctx context.Context, arg DeleteSnapshotParams) 
 
 const forgetPack = `-- name: ForgetPack :execrows
 DELETE FROM packs
-WHERE name = ?1 AND state = CAST(?2 AS TEXT) AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+WHERE name = ?1 AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
 `
 
-type ForgetPackParams struct {
-	Name  string
-	State string
-}
-
 // ForgetPack removes the row of a pack whose object is deleted, unless it is wanted again.
-func (q *Queries) ForgetPack(ctx context.Context, arg ForgetPackParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, forgetPack, arg.Name, arg.State)
+func (q *Queries) ForgetPack(ctx context.Context, name string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, forgetPack, name)
 	if err != nil {
 		return 0, err
 	}
@@ -203,6 +198,26 @@ type LetPacksGoParams struct {
 // LetPacksGo chooses the packs to delete: those that no snapshot names and that nobody has touched since @before.
 func (q *Queries) LetPacksGo(ctx context.Context, arg LetPacksGoParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, letPacksGo, arg.Now, arg.Before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const letPendingGo = `-- name: LetPendingGo :execrows
+UPDATE packs SET state = 'going', seen_at = ?1
+WHERE name IN (SELECT value FROM json_each(CAST(?2 AS TEXT))) AND state = 'pending'
+  AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name)
+`
+
+type LetPendingGoParams struct {
+	Now   int64
+	Names string
+}
+
+// LetPendingGo does the same at once with those of a JSON array that no snapshot ever named: what a save left that failed.
+func (q *Queries) LetPendingGo(ctx context.Context, arg LetPendingGoParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, letPendingGo, arg.Now, arg.Names)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ package tests
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,9 +49,8 @@ func TestBrowserOfVersion(t *testing.T) {
 	if v := start(fresh, nil); v.Browser.Path != build || v.Browser.Match != "nearest" {
 		t.Errorf("a fresh profile of %d: %+v", old-1, v.Browser)
 	}
-	if _, err := shim.Snapshot(t.Context(), filepath.Join(g.data, "profiles", fresh), "1.1.1.1"); err == nil ||
-		exists(filepath.Join(g.data, "profiles", fresh, "snapshots")) {
-		t.Errorf("what a run holds was copied: %v", err)
+	if _, err := shim.LockFolder(filepath.Join(g.data, "profiles", fresh)); err == nil {
+		t.Error("what a run holds was locked")
 	}
 	s.stop(fresh)
 	id := s.profile(nil)
@@ -72,23 +70,17 @@ func TestBrowserOfVersion(t *testing.T) {
 	if v.Browser.Path != build || v.Browser.Match != "exact" {
 		t.Errorf("of %d: %+v", old, v.Browser)
 	}
-	snapshots, err := filepath.Glob(filepath.Join(g.data, "profiles", id, "snapshots", real.Version+"-*Z"))
-	if err != nil || len(snapshots) != 1 || !slices.ContainsFunc(v.Warnings, func(w struct{ Code, Message string }) bool {
-		return w.Code == "downgraded" && strings.Contains(w.Message, snapshots[0])
-	}) {
-		t.Fatalf("snapshots %q, %v; warnings %+v", snapshots, err, v.Warnings)
-	}
-	if last, _ := os.ReadFile(filepath.Join(snapshots[0], "Last Version")); string(last) != real.Version {
-		t.Errorf("the snapshot is of version %q", last)
-	}
-	filepath.WalkDir(snapshots[0], func(p string, d fs.DirEntry, err error) error { //nolint:errcheck // what is missing shows
-		if info, infoErr := d.Info(); err != nil || infoErr != nil || info.Mode().Perm()&0o077 != 0 && info.Mode()&fs.ModeSymlink == 0 {
-			t.Errorf("%s: %v %v", p, info, err)
-		}
-		return nil
-	})
-	if !exists(filepath.Join(snapshots[0], "Default", "Preferences")) || exists(filepath.Join(snapshots[0], "Default", "Cache")) {
-		t.Error("the snapshot has no preferences, or a cache")
+	kept := s.snapshots(id)
+	at := slices.IndexFunc(kept, func(k snapshotView) bool { return k.Reason == "before_downgrade" })
+	if at < 0 || !kept[at].Pinned || kept[at].BrowserVersion != real.Version ||
+		!slices.ContainsFunc(v.Warnings, func(w struct{ Code, Message string }) bool {
+			return w.Code == "downgraded" && strings.Contains(w.Message, kept[at].ID)
+		}) {
+		t.Fatalf("snapshots %+v; warnings %+v", kept, v.Warnings)
 	}
 	s.stop(id)
+	s.do("POST", "/profiles/"+id+"/rollback", map[string]any{"snapshotId": kept[at].ID}, 200, nil)
+	if last, _ := os.ReadFile(filepath.Join(g.data, "profiles", id, "chrome", "Last Version")); string(last) != real.Version {
+		t.Errorf("rolled back to version %q", last)
+	}
 }

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"warren/problem"
+	"warren/runs"
+	"warren/snapshots"
+	"warren/store"
+)
+
+// Keeps, lists and goes back to snapshots of a profile's data.
+
+// SnapshotJSON is a snapshot as the API shows it.
+type SnapshotJSON struct {
+	ID             string    `json:"id"`
+	ProfileID      string    `json:"profileId"`
+	Name           string    `json:"name"`
+	Pinned         bool      `json:"pinned" doc:"Kept until it is deleted."`
+	Reason         string    `json:"reason" enum:"stop,asked,live,before_rollback,before_downgrade,clone,import" doc:"stop: its browser was closed; live: asked for while its browser ran; clone: what the profile began with."`
+	BrowserVersion string    `json:"browserVersion" doc:"The full version that last opened the data; empty if it is not known." example:"156.0.8078.79"`
+	Bytes          int64     `json:"bytes" doc:"Of its files."`
+	NewBytes       int64     `json:"newBytes" doc:"That it takes beside other snapshots: what was written for it."`
+	Current        bool      `json:"current" doc:"The profile's data go on from this one."`
+	CreatedAt      time.Time `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+}
+
+func (SnapshotJSON) example() any {
+	return SnapshotJSON{ID: exampleSnapshotID, ProfileID: exampleProfileID, Name: "Signed in", Pinned: true, Reason: snapshots.Asked,
+		BrowserVersion: "156.0.8078.79", Bytes: 135056589, NewBytes: 7130316, Current: true, CreatedAt: exampleTime()}
+}
+
+func snapshotFrom(row store.Snapshot, head *string) SnapshotJSON {
+	return SnapshotJSON{ID: row.ID, ProfileID: row.ProfileID, Name: row.Name, Pinned: row.Pinned, Reason: row.Reason,
+		BrowserVersion: row.Browser, Bytes: row.Bytes, NewBytes: row.NewBytes, Current: head != nil && *head == row.ID,
+		CreatedAt: runs.Millis(row.CreatedAt)}
+}
+
+// SnapshotPath names a snapshot of a profile.
+type SnapshotPath struct {
+	ProfilePath
+	SnapshotID string `path:"snapshotId" doc:"The snapshot's id."`
+}
+
+func (s *API) listSnapshots(ctx context.Context, in *ProfilePath) (*listBody[SnapshotJSON], error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.runs.Snapshots().List(ctx, callerOf(ctx).Sees, row.ID)
+	out := make([]SnapshotJSON, len(rows))
+	for i := range rows {
+		out[i] = snapshotFrom(rows[i], row.HeadID)
+	}
+	return &listBody[SnapshotJSON]{wholeList(out)}, err
+}
+
+// snapshotInput says how a snapshot is made.
+type snapshotInput struct {
+	Name    string `json:"name,omitempty" nullable:"true" doc:"At most 200 characters." example:"Signed in"`
+	Pinned  bool   `json:"pinned,omitempty" nullable:"true" doc:"Keep it until it is deleted."`
+	Restart bool   `json:"restart,omitempty" nullable:"true" doc:"Close the profile's browser first if it runs, and start it again afterwards, with the profile's settings. The key needs the scope run."`
+}
+
+func (snapshotInput) example() any { return map[string]any{"name": "Signed in", "pinned": true} }
+
+type snapshotCreate struct {
+	ProfilePath
+	Body *snapshotInput `required:"false"`
+}
+
+func (snapshotCreate) problems() []*problem.Error {
+	return []*problem.Error{snapshots.Empty(), runs.StillRunning()}
+}
+
+// Resolve implements huma.Resolver. It checks what a schema cannot.
+func (in *snapshotCreate) Resolve(ctx huma.Context) []error {
+	if in.Body == nil {
+		in.Body = &snapshotInput{}
+	}
+	if p := callerOf(ctx.Context()).may(scopeRun); in.Body.Restart && p != nil {
+		return []error{p}
+	}
+	var f faults
+	in.Body.Name = f.line("body.name", in.Body.Name, 0, 200)
+	return f.errors()
+}
+
+// snapshotBody is a snapshot as an answer.
+type snapshotBody struct {
+	Location string `header:"Location"`
+	Body     SnapshotJSON
+}
+
+func (s *API) createSnapshot(ctx context.Context, in *snapshotCreate) (*snapshotBody, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	request := snapshots.Request{Reason: snapshots.Asked, Name: in.Body.Name, Pinned: in.Body.Pinned, Always: true}
+	made, err := s.runs.Snapshot(context.WithoutCancel(ctx), row, request, in.Body.Restart, callerOf(ctx).asker())
+	if err != nil {
+		return nil, err
+	}
+	return &snapshotBody{Prefix + "/profiles/" + row.ID + "/snapshots/" + made.ID, snapshotFrom(made, &made.ID)}, nil
+}
+
+// snapshotChange holds the members to change.
+type snapshotChange struct {
+	Name   opt[string] `json:"name,omitempty" doc:"At most 200 characters; null: none."`
+	Pinned opt[bool]   `json:"pinned,omitempty" doc:"Keep it until it is deleted."`
+}
+
+func (snapshotChange) example() any { return map[string]any{"pinned": true} }
+
+type snapshotUpdate struct {
+	SnapshotPath
+	Body snapshotChange
+}
+
+// Resolve implements huma.Resolver. It checks what a schema cannot.
+func (in *snapshotUpdate) Resolve(huma.Context) []error {
+	var f faults
+	in.Body.Name.Value = f.line("body.name", in.Body.Name.Value, 0, 200)
+	return f.errors()
+}
+
+func (s *API) updateSnapshot(ctx context.Context, in *snapshotUpdate) (*snapshotBody, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	c := snapshots.Change{}
+	if in.Body.Name.Set {
+		c.Name = &in.Body.Name.Value
+	}
+	if in.Body.Pinned.Set {
+		c.Pinned = &in.Body.Pinned.Value
+	}
+	changed, err := s.runs.Snapshots().Update(ctx, callerOf(ctx).Sees, row.ID, in.SnapshotID, c)
+	return &snapshotBody{Body: snapshotFrom(changed, row.HeadID)}, err
+}
+
+// snapshotDelete names the snapshot to delete.
+type snapshotDelete struct{ SnapshotPath }
+
+func (snapshotDelete) problems() []*problem.Error { return []*problem.Error{snapshots.InUse()} }
+
+func (s *API) deleteSnapshot(ctx context.Context, in *snapshotDelete) (*struct{}, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.runs.DeleteSnapshot(ctx, callerOf(ctx).Sees, row, in.SnapshotID)
+}
+
+// rollbackInput names what to go back to.
+type rollbackInput struct {
+	SnapshotID string `json:"snapshotId"`
+}
+
+func (rollbackInput) example() any { return map[string]any{"snapshotId": exampleSnapshotID} }
+
+type rollbackRequest struct {
+	ProfilePath
+	Body rollbackInput
+}
+
+func (rollbackRequest) problems() []*problem.Error {
+	return []*problem.Error{runs.StillRunning(), snapshots.Damaged(nil)}
+}
+
+// rollbackJSON is the answer of a roll-back.
+type rollbackJSON struct {
+	Profile profileJSON   `json:"profile"`
+	Kept    *SnapshotJSON `json:"kept" doc:"What the data were before, as a snapshot; null: there were none."`
+}
+
+func (rollbackJSON) example() any {
+	kept := SnapshotJSON{}.example().(SnapshotJSON)
+	kept.Name, kept.Reason, kept.Current = "", snapshots.BeforeRollback, false
+	return rollbackJSON{profileJSON{}.example().(profileJSON), &kept}
+}
+
+func (s *API) rollbackProfile(ctx context.Context, in *rollbackRequest) (*struct{ Body rollbackJSON }, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	to, err := s.snapshotOf(ctx, row, in.Body.SnapshotID)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.runs.Rollback(context.WithoutCancel(ctx), row.ID, to)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body rollbackJSON }{}
+	if kept != nil {
+		out.Body.Kept = new(snapshotFrom(*kept, &to.ID))
+	}
+	if row, err = s.profileRow(ctx, in.ID, false); err == nil {
+		out.Body.Profile, err = s.profile(row)
+	}
+	return out, err
+}
+
+// snapshotOf reads a snapshot that a body names. The error is a fault of the body.
+func (s *API) snapshotOf(ctx context.Context, row store.Profile, id string) (store.Snapshot, error) {
+	snapshot, err := s.runs.Snapshots().Get(ctx, callerOf(ctx).Sees, row.ID, id)
+	if problem.Is(err, problem.NotFound) {
+		err = problem.NotValid(problem.Fault{Location: "body.snapshotId",
+			Message: "The profile has no snapshot with this id. GET /profiles/{id}/snapshots lists those that it has.", Value: cut(id)})
+	}
+	return snapshot, err
+}

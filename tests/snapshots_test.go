@@ -1,0 +1,216 @@
+//go:build linux
+
+package tests
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+type snapshotView struct {
+	ID, Name, Reason, BrowserVersion string
+	Pinned, Current                  bool
+	Bytes, NewBytes                  int64
+}
+
+// snapshots lists a profile's snapshots, newest first.
+func (s *liveServer) snapshots(id string) []snapshotView {
+	s.t.Helper()
+	var v struct{ Data []snapshotView }
+	s.do("GET", "/profiles/"+id+"/snapshots", nil, 200, &v)
+	return v.Data
+}
+
+// awaitSnapshot waits until the newest snapshot of a profile is another one, and returns it.
+func (s *liveServer) awaitSnapshot(id, before string) (newest snapshotView) {
+	s.t.Helper()
+	eventually(s.t, "a snapshot", enough, func() bool {
+		all := s.snapshots(id)
+		if len(all) > 0 {
+			newest = all[0]
+		}
+		return newest.ID != before
+	})
+	return newest
+}
+
+// A stop keeps a snapshot, and a roll-back brings back its logins and keeps what was there.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newTestbed(t).serve()
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	s.refused("POST", "/profiles/"+id+"/snapshots", nil, 409, "profile_empty")
+	s.withCookie(id, "first")
+	s.refused("POST", "/profiles/"+id+"/snapshots", nil, 409, "profile_running")
+	s.stop(id)
+	first := s.awaitSnapshot(id, "")
+	if first.Reason != "stop" || !first.Current || first.BrowserVersion == "" || first.Bytes == 0 || first.NewBytes == 0 {
+		t.Errorf("after the stop: %+v", first)
+	}
+	s.refused("POST", "/profiles/"+id+"/rollback", map[string]any{"snapshotId": id}, 422, "validation_failed")
+	s.withCookie(id, "second")
+	s.refused("POST", "/profiles/"+id+"/rollback", map[string]any{"snapshotId": first.ID}, 409, "profile_running")
+	s.stop(id)
+	second := s.awaitSnapshot(id, first.ID)
+	var back struct {
+		Profile profileView
+		Kept    snapshotView
+	}
+	if s.do("POST", "/profiles/"+id+"/rollback", map[string]any{"snapshotId": first.ID}, 200, &back); back.Profile.ID != id ||
+		back.Kept.Reason != "before_rollback" {
+		t.Errorf("the roll-back answered %+v", back)
+	}
+	s.hasCookie(id, "first")
+	s.stop(id)
+	s.awaitSnapshot(id, back.Kept.ID)
+	s.do("POST", "/profiles/"+id+"/rollback", map[string]any{"snapshotId": second.ID}, 200, nil)
+	s.hasCookie(id, "second")
+}
+
+// Clones have the logins of their original, all at once and each by itself, while the original's folder stays as it is. They are
+// unpacked when they start. Temporary ones are gone when they have ended.
+func TestClones(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newTestbed(t)
+	s := g.serve()
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	s.refused("POST", "/profiles/"+id+"/clone", map[string]any{"withData": true}, 409, "profile_empty")
+	s.withCookie(id, "in")
+	s.refused("POST", "/profiles/"+id+"/clone", map[string]any{"withData": true}, 409, "profile_running")
+	s.stop(id)
+	s.awaitSnapshot(id, "")
+	before := g.filesOf(id)
+	var clones struct {
+		Data []struct{ ID, Name string }
+	}
+	s.do("POST", "/profiles/"+id+"/clone", map[string]any{"name": "Clone {n}", "count": 4, "withData": true, "temporary": true}, 201,
+		&clones)
+	if len(clones.Data) != 4 || clones.Data[3].Name != "Clone 4" || exists(filepath.Join(g.data, "profiles", clones.Data[0].ID)) {
+		t.Fatalf("clones %+v", clones)
+	}
+	var wg sync.WaitGroup
+	for _, c := range clones.Data {
+		wg.Go(func() { s.hasCookie(c.ID, "in") })
+	}
+	wg.Wait()
+	if v := s.world.await(t, "/has-in", 4); !strings.Contains(v.cookie, "kept=in") {
+		t.Errorf("the last clone's cookies are %q", v.cookie)
+	}
+	if after := g.filesOf(id); !slices.Equal(after, before) {
+		t.Error("the original's folder has changed while its clones ran")
+	}
+	for _, c := range clones.Data {
+		s.stop(c.ID)
+		eventually(t, "a temporary clone is gone", enough, func() bool {
+			r, err := s.try("GET", "/profiles/"+c.ID, nil)
+			return err == nil && r.status == 404 && !exists(filepath.Join(g.data, "profiles", c.ID))
+		})
+	}
+	var one struct{ ID, Name, Status string }
+	if s.do("POST", "/profiles/"+id+"/clone", nil, 201, &one); !strings.HasSuffix(one.Name, " (copy)") || len(s.snapshots(one.ID)) > 0 {
+		t.Errorf("a clone of the settings alone: %+v", one)
+	}
+}
+
+// A person keeps a snapshot, names, pins and deletes it; a running browser is closed for it and started again.
+func TestSnapshotByHand(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newTestbed(t).serve("--snapshots", "off")
+	id := s.profile(nil)
+	s.start(id, nil)
+	var one snapshotView
+	s.do("POST", "/profiles/"+id+"/snapshots", map[string]any{"name": " Signed in ", "pinned": true, "restart": true}, 201, &one)
+	if p := s.get(id); p.Status != "running" || one.Name != "Signed in" || !one.Pinned || one.Reason != "asked" {
+		t.Errorf("the profile is %s; %+v", p.Status, one)
+	}
+	s.do("PATCH", "/profiles/"+id+"/snapshots/"+one.ID, map[string]any{"name": nil, "pinned": false}, 200, &one)
+	if one.Name != "" || one.Pinned || !one.Current {
+		t.Errorf("changed: %+v", one)
+	}
+	s.do("DELETE", "/profiles/"+id+"/snapshots/"+one.ID, nil, 204, nil)
+	s.refused("DELETE", "/profiles/"+id+"/snapshots/"+one.ID, nil, 404, "snapshot_not_found")
+	s.stop(id)
+	if all := s.snapshots(id); len(all) > 0 {
+		t.Errorf("with --snapshots off there are %+v", all)
+	}
+}
+
+// filesOf lists a profile's files that browsers write, with sizes and times.
+func (g *testbed) filesOf(id string) (out []string) {
+	g.t.Helper()
+	err := filepath.WalkDir(filepath.Join(g.data, "profiles", id, "chrome"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			out = append(out, strings.Join([]string{path, info.ModTime().Format(time.RFC3339Nano), info.Mode().String()}, " "))
+		}
+		return err
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return out
+}
+
+// A temporary profile is there until its run has ended, also when its server is killed meanwhile.
+func TestTemporaryProfile(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newTestbed(t)
+	s := g.serve()
+	var made struct {
+		profileView
+		Temporary bool
+		Run       runView
+	}
+	s.do("POST", "/profiles", map[string]any{"name": "for once", "temporary": true, "start": true, "proxyId": s.addProxy(nil)}, 201, &made)
+	if !made.Temporary || made.Status != "running" || made.Run.WsEndpoint == "" {
+		t.Fatalf("made: %+v", made)
+	}
+	s.setCookie(made.Run, "x")
+	s.refused("POST", "/profiles", map[string]any{"name": "never", "start": true, "proxyId": "none"}, 422, "validation_failed")
+	folder := filepath.Join(g.data, "profiles", made.ID)
+	s.kill()
+	s = g.serve()
+	if p := s.get(made.ID); p.Status != "running" || !exists(folder) {
+		t.Fatalf("after the server's crash the profile is %s", p.Status)
+	}
+	kept := s.profile(map[string]any{"temporary": true})
+	s.start(kept, nil)
+	s.do("PUT", "/profiles/"+kept, map[string]any{"temporary": false}, 200, nil)
+	s.stop(kept)
+	s.stop(made.ID)
+	eventually(t, "the temporary profile is gone", enough, func() bool {
+		r, err := s.try("GET", "/profiles/"+made.ID, nil)
+		return err == nil && r.status == 404 && !exists(folder)
+	})
+	if p := s.get(kept); p.Status != "stopped" {
+		t.Errorf("the profile that is not temporary any more is %s", p.Status)
+	}
+}
+
+// With --snapshots off a stop makes none, unless the profile says otherwise.
+func TestSnapshotsOff(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newTestbed(t).serve("--snapshots", "off")
+	off, on := s.profile(nil), s.profile(map[string]any{"snapshots": "on"})
+	for _, id := range []string{off, on} {
+		s.start(id, nil)
+		s.stop(id)
+	}
+	s.awaitSnapshot(on, "")
+	if all := s.snapshots(off); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+}
