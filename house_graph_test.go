@@ -42,7 +42,7 @@ var testsImport = map[string][]string{
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
-var testnetUsers = []string{"main", "api", "runs", "store", "shim", "browser", "browser/live", "tests"}
+var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {

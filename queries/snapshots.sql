@@ -73,3 +73,7 @@ WHERE name = @name AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_pa
 -- name: ListPackNames :many
 -- ListPackNames returns those names of a JSON array that are packs.
 SELECT name FROM packs WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT)));
+
+-- name: ListSnapshotsAfter :many
+-- ListSnapshotsAfter walks through all snapshots, in the order of their ids.
+SELECT * FROM snapshots WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);

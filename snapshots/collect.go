@@ -31,13 +31,13 @@ func (k *Keeper) Collect(ctx context.Context) error {
 // collectPacks chooses packs, and deletes those that were chosen an hour ago.
 func (k *Keeper) collectPacks(ctx context.Context, at time.Time) error {
 	err := k.store.Write(ctx, func(q *store.Queries) error {
-		return store.ErrorOf(q.LetPacksGo(ctx, store.LetPacksGoParams{Now: at.UnixMilli(), Before: at.Add(-untouched).UnixMilli()}))
+		return store.ErrorOf(q.LetPacksGo(ctx, store.LetPacksGoParams{Now: at.UnixMilli(), Before: at.Add(-k.untouched).UnixMilli()}))
 	})
 	if err != nil {
 		return err
 	}
 	for {
-		names, err := k.store.Read().ListPacksGoing(ctx, store.ListPacksGoingParams{Before: at.Add(-going).UnixMilli(),
+		names, err := k.store.Read().ListPacksGoing(ctx, store.ListPacksGoingParams{Before: at.Add(-k.going).UnixMilli(),
 			Limit: collectAtOnce})
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (k *Keeper) collectUnknown(ctx context.Context, at time.Time, objects []pac
 		if strings.HasPrefix(o.Name, packs.PackPrefix) {
 			names = append(names, path.Base(o.Name))
 			sizes[path.Base(o.Name)] = o.Size
-		} else if id, ok := strings.CutPrefix(o.Name, packs.TreePrefix); ok && madeBefore(id, at.Add(-untouched)) {
+		} else if id, ok := strings.CutPrefix(o.Name, packs.TreePrefix); ok && madeBefore(id, at.Add(-k.untouched)) {
 			trees = append(trees, id)
 		}
 	}

@@ -134,5 +134,5 @@ func (k *Keeper) Clone(ctx context.Context, from store.Snapshot, ids []string, i
 	if err != nil {
 		k.forgetTrees(context.WithoutCancel(ctx), v, made)
 	}
-	return err
+	return k.problemOf(err)
 }

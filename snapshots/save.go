@@ -201,7 +201,7 @@ func (k *Keeper) problemOf(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return problem.DiskFull(err)
-	case errors.Is(err, packs.ErrDamaged), errors.Is(err, packs.ErrNone):
+	case errors.Is(err, packs.ErrDamaged), errors.Is(err, packs.ErrNone), errors.Is(err, errPacksGone):
 		return Damaged(err)
 	case errors.Is(err, fs.ErrPermission):
 		return problem.New(problem.Unavailable, "data_unwritable", "The data folder cannot be read or written; nothing was changed. "+

@@ -24,9 +24,10 @@ type rig struct {
 	t testing.TB
 }
 
-func newRig(t testing.TB) *rig {
+func newRig(t testing.TB) *rig { return newRigIn(t, t.TempDir()) }
+
+func newRigIn(t testing.TB, dir string) *rig {
 	t.Helper()
-	dir := t.TempDir()
 	st, err := store.Open(t.Context(), dir, store.Options{})
 	if err != nil {
 		t.Fatal(err)

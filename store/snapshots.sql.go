@@ -363,6 +363,51 @@ func (q *Queries) ListSnapshots(ctx context.Context, arg ListSnapshotsParams) ([
 	return items, nil
 }
 
+const listSnapshotsAfter = `-- name: ListSnapshotsAfter :many
+SELECT id, profile_id, workspace_id, parent, reason, name, pinned, browser, bytes, new_bytes, created_at FROM snapshots WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
+`
+
+type ListSnapshotsAfterParams struct {
+	After string
+	Limit int64
+}
+
+// ListSnapshotsAfter walks through all snapshots, in the order of their ids.
+func (q *Queries) ListSnapshotsAfter(ctx context.Context, arg ListSnapshotsAfterParams) ([]Snapshot, error) {
+	rows, err := q.db.QueryContext(ctx, listSnapshotsAfter, arg.After, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Snapshot{}
+	for rows.Next() {
+		var i Snapshot
+		if err := rows.Scan(
+			&i.ID,
+			&i.ProfileID,
+			&i.WorkspaceID,
+			&i.Parent,
+			&i.Reason,
+			&i.Name,
+			&i.Pinned,
+			&i.Browser,
+			&i.Bytes,
+			&i.NewBytes,
+			&i.CreatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const updateSnapshot = `-- name: UpdateSnapshot :one
 UPDATE snapshots SET name = coalesce(?1, name), pinned = coalesce(CAST(?2 AS BOOLEAN), pinned)
 WHERE id = ?3 AND profile_id = ?4

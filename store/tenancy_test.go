@@ -64,6 +64,7 @@ var internalQueries = map[string]string{
 	"SetPackSecret":           "for the snapshots of a profile, which was read under the key's workspaces",
 	"InsertSnapshot":          "written by the holder of a profile, which was read under the key's workspaces",
 	"ListSnapshotIDs":         "the collection, of every workspace",
+	"ListSnapshotsAfter":      "the check of all snapshots, of every workspace",
 }
 
 var (
