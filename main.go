@@ -74,6 +74,9 @@ type commands struct {
 	Key     keyCommands     `cmd:"" help:"Create, list and revoke API keys."`
 	Proxy   proxyCommands   `cmd:"" help:"Import, export, list and check proxies."`
 	Browser browserCommands `cmd:"" help:"List the browsers of this machine, and add, install and remove builds for profiles that declare a version."`
+	Backup  backupCommand   `cmd:"" help:"Back the data folder up, also while its server runs."`
+	Restore restoreCommand  `cmd:"" help:"Make a data folder from a backup."`
+	Check   checkCommand    `cmd:"" help:"Check the snapshots of a data folder or of a backup."`
 	Version versionCmd      `cmd:"" help:"Print the version."`
 	Shim    shimCommand     `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
 }

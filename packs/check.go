@@ -40,7 +40,7 @@ func (v *Vault) Check(ctx context.Context, t *Tree, whole bool) error {
 // checkThere reads the end of a pack.
 func (v *Vault) checkThere(ctx context.Context, pack Pack) error {
 	end := int64(len(packMagic))
-	body, err := v.blobs.Get(ctx, packName(pack.Name), pack.Size-end, end+1)
+	body, err := v.blobs.Get(ctx, PackName(pack.Name), pack.Size-end, end+1)
 	if err != nil {
 		return err
 	}

@@ -242,7 +242,7 @@ func (l *loading) pack(ctx context.Context, open opener, pack Pack, parts []part
 	var whole []byte
 	if len(parts) > 1 && 2*needed > pack.Size {
 		var err error
-		if whole, err = readAll(ctx, l.v.blobs, packName(pack.Name), 2*packSize+maxTable); err != nil {
+		if whole, err = readAll(ctx, l.v.blobs, PackName(pack.Name), 2*packSize+maxTable); err != nil {
 			return err
 		}
 	}
@@ -271,7 +271,7 @@ func (l *loading) sealed(ctx context.Context, pack Pack, whole []byte, c Chunk) 
 		}
 		return whole[c.At : c.At+c.Length], nil
 	}
-	body, err := l.v.blobs.Get(ctx, packName(pack.Name), c.At, c.Length)
+	body, err := l.v.blobs.Get(ctx, PackName(pack.Name), c.At, c.Length)
 	if err != nil {
 		return nil, err
 	}

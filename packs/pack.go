@@ -38,8 +38,8 @@ const (
 	TreePrefix = "trees/"
 )
 
-// packName is the name of a pack's object.
-func packName(pack string) string { return PackPrefix + pack[:2] + "/" + pack }
+// PackName is the name of a pack's object.
+func PackName(pack string) string { return PackPrefix + pack[:2] + "/" + pack }
 
 // treeName is the name of a tree's object.
 func treeName(id string) string { return TreePrefix + id }
@@ -87,7 +87,7 @@ func (p *packer) flush(ctx context.Context) error {
 	p.bytes = binary.BigEndian.AppendUint32(p.bytes, uint32(len(p.bytes)-before)) //nolint:gosec // a table of 8 MiB of chunks is small
 	p.bytes = append(p.bytes, packMagic...)
 	pack := Pack{hex.EncodeToString(sum(p.bytes)), int64(len(p.bytes)), int64(before)}
-	if err := p.blobs.Put(ctx, packName(pack.Name), pack.Size, bytes.NewReader(p.bytes)); err != nil {
+	if err := p.blobs.Put(ctx, PackName(pack.Name), pack.Size, bytes.NewReader(p.bytes)); err != nil {
 		return fmt.Errorf("cannot write a pack: %w", err)
 	}
 	p.filling.pack = pack
@@ -112,7 +112,7 @@ func readAll(ctx context.Context, blobs Blobs, name string, most int64) ([]byte,
 
 // verifyPack reads a pack and returns its bytes. The error is ErrDamaged if they are not what the name says.
 func verifyPack(ctx context.Context, blobs Blobs, pack string) ([]byte, error) {
-	b, err := readAll(ctx, blobs, packName(pack), 2*packSize+maxTable)
+	b, err := readAll(ctx, blobs, PackName(pack), 2*packSize+maxTable)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func DeletePack(ctx context.Context, blobs Blobs, name string) error {
 	if len(name) != 2*nameSize {
 		return fmt.Errorf("%q is no pack", name)
 	}
-	return blobs.Delete(ctx, packName(name))
+	return blobs.Delete(ctx, PackName(name))
 }
 
 // readUpTo reads until b is full or the body ends.

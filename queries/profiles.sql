@@ -187,6 +187,10 @@ WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT))) AND trashed_at IS 
 -- SetHead records the snapshot that a profile's data go on from. None is due any more.
 UPDATE profiles SET head_id = @head_id, snapshot_due = 0 WHERE id = @id;
 
+-- name: DropHead :execrows
+-- DropHead forgets the snapshot that a profile's data go on from, when that is deleted.
+UPDATE profiles SET head_id = NULL WHERE id = @id AND head_id = CAST(@head_id AS TEXT);
+
 -- name: ClearSnapshotDue :execrows
 UPDATE profiles SET snapshot_due = 0 WHERE id = @id;
 
@@ -198,4 +202,10 @@ SELECT id FROM profiles WHERE snapshot_due = 1 AND trashed_at IS NULL ORDER BY i
 -- ListTemporaryEnded returns the temporary profiles whose run has ended.
 SELECT id FROM profiles
 WHERE temporary = 1 AND (status = 'stopped' OR status = 'failed') AND last_started_at > 0
+LIMIT CAST(@limit AS INTEGER);
+
+-- name: ListMissingHeads :many
+-- ListMissingHeads returns profiles whose data go on from a snapshot that is gone.
+SELECT id FROM profiles
+WHERE head_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots WHERE snapshots.id = head_id)
 LIMIT CAST(@limit AS INTEGER);

@@ -77,3 +77,12 @@ SELECT name FROM packs WHERE name IN (SELECT value FROM json_each(CAST(@names AS
 -- name: ListSnapshotsAfter :many
 -- ListSnapshotsAfter walks through all snapshots, in the order of their ids.
 SELECT * FROM snapshots WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
+
+-- name: ListNeededPacks :many
+-- ListNeededPacks walks through the packs that snapshots name, in the order of their names.
+SELECT name, bytes FROM packs
+WHERE name > CAST(@after AS TEXT) AND EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+ORDER BY name LIMIT CAST(@limit AS INTEGER);
+
+-- name: ListPacksOfSnapshot :many
+SELECT pack FROM snapshot_packs WHERE snapshot_id = @snapshot_id ORDER BY pack;

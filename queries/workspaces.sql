@@ -58,6 +58,11 @@ WHERE id = @id
 -- ListWorkspaceIDs returns every workspace that has proxies.
 SELECT id FROM workspaces WHERE proxy_count > 0 ORDER BY id;
 
+-- name: CountKept :one
+-- CountKept returns what a backup holds: profiles, with the trash, and snapshots.
+SELECT CAST((SELECT coalesce(sum(profile_count + trashed_count), 0) FROM workspaces) AS INTEGER) AS profiles,
+    (SELECT count(*) FROM snapshots) AS snapshots;
+
 -- name: GetPackSecret :one
 -- GetPackSecret returns the sealed secret of a workspace's packs; NULL if none was made yet.
 SELECT pack_secret FROM workspaces WHERE id = @id;

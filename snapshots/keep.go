@@ -81,6 +81,9 @@ func (k *Keeper) Delete(ctx context.Context, sees store.Scope, p store.Profile, 
 		if err == nil && n == 0 {
 			return problem.Missing("snapshot")
 		}
+		if err == nil {
+			_, err = q.DropHead(ctx, store.DropHeadParams{ID: p.ID, HeadID: id})
+		}
 		return err
 	})
 	if err != nil {

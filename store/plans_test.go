@@ -16,6 +16,8 @@ var plainScans = map[string]string{
 	"hasOwnKeys":       "keys are few",
 	"trimSessions":     "sorts the session keys of one key, 100 at most",
 	"countWorkspaces":  "workspaces are few",
+	"countKept":        "a backup reads everything anyway",
+	"listMissingHeads": "the check reads everything anyway",
 	"listWorkspaceIDs": "workspaces are few",
 	"totals":           "adds up the counters of the workspaces, which are few",
 

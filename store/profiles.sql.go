@@ -131,6 +131,24 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 	return result.RowsAffected()
 }
 
+const dropHead = `-- name: DropHead :execrows
+UPDATE profiles SET head_id = NULL WHERE id = ?1 AND head_id = CAST(?2 AS TEXT)
+`
+
+type DropHeadParams struct {
+	ID     string
+	HeadID string
+}
+
+// DropHead forgets the snapshot that a profile's data go on from, when that is deleted.
+func (q *Queries) DropHead(ctx context.Context, arg DropHeadParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropHead, arg.ID, arg.HeadID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const getIndexedProfiles = `-- name: GetIndexedProfiles :many
 SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
 FROM profiles WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
@@ -714,6 +732,36 @@ func (q *Queries) ListIndexedProfiles(ctx context.Context, arg ListIndexedProfil
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listMissingHeads = `-- name: ListMissingHeads :many
+SELECT id FROM profiles
+WHERE head_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots WHERE snapshots.id = head_id)
+LIMIT CAST(?1 AS INTEGER)
+`
+
+// ListMissingHeads returns profiles whose data go on from a snapshot that is gone.
+func (q *Queries) ListMissingHeads(ctx context.Context, limit int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listMissingHeads, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -224,6 +224,46 @@ func (q *Queries) LetPendingGo(ctx context.Context, arg LetPendingGoParams) (int
 	return result.RowsAffected()
 }
 
+const listNeededPacks = `-- name: ListNeededPacks :many
+SELECT name, bytes FROM packs
+WHERE name > CAST(?1 AS TEXT) AND EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+ORDER BY name LIMIT CAST(?2 AS INTEGER)
+`
+
+type ListNeededPacksParams struct {
+	After string
+	Limit int64
+}
+
+type ListNeededPacksRow struct {
+	Name  string
+	Bytes int64
+}
+
+// ListNeededPacks walks through the packs that snapshots name, in the order of their names.
+func (q *Queries) ListNeededPacks(ctx context.Context, arg ListNeededPacksParams) ([]ListNeededPacksRow, error) {
+	rows, err := q.db.QueryContext(ctx, listNeededPacks, arg.After, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListNeededPacksRow{}
+	for rows.Next() {
+		var i ListNeededPacksRow
+		if err := rows.Scan(&i.Name, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listPackNames = `-- name: ListPackNames :many
 SELECT name FROM packs WHERE name IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
 `
@@ -277,6 +317,33 @@ func (q *Queries) ListPacksGoing(ctx context.Context, arg ListPacksGoingParams) 
 			return nil, err
 		}
 		items = append(items, name)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPacksOfSnapshot = `-- name: ListPacksOfSnapshot :many
+SELECT pack FROM snapshot_packs WHERE snapshot_id = ?1 ORDER BY pack
+`
+
+func (q *Queries) ListPacksOfSnapshot(ctx context.Context, snapshotID string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listPacksOfSnapshot, snapshotID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var pack string
+		if err := rows.Scan(&pack); err != nil {
+			return nil, err
+		}
+		items = append(items, pack)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -9,6 +9,24 @@ import (
 	"context"
 )
 
+const countKept = `-- name: CountKept :one
+SELECT CAST((SELECT coalesce(sum(profile_count + trashed_count), 0) FROM workspaces) AS INTEGER) AS profiles,
+    (SELECT count(*) FROM snapshots) AS snapshots
+`
+
+type CountKeptRow struct {
+	Profiles  int64
+	Snapshots int64
+}
+
+// CountKept returns what a backup holds: profiles, with the trash, and snapshots.
+func (q *Queries) CountKept(ctx context.Context) (CountKeptRow, error) {
+	row := q.db.QueryRowContext(ctx, countKept)
+	var i CountKeptRow
+	err := row.Scan(&i.Profiles, &i.Snapshots)
+	return i, err
+}
+
 const countWorkspaces = `-- name: CountWorkspaces :one
 SELECT count(*) FROM workspaces
 WHERE (CAST(?1 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?1)))

@@ -214,3 +214,48 @@ func TestSnapshotsOff(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// A backup that is made while a browser runs brings everything back onto an empty machine: keys, proxies with their passwords,
+// profiles and logins.
+func TestBackupDrill(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newTestbed(t)
+	s := g.serve()
+	id, other := s.profile(map[string]any{"proxyId": s.addProxy(nil)}), s.profile(nil)
+	s.withCookie(id, "in")
+	s.stop(id)
+	s.awaitSnapshot(id, "")
+	s.start(other, nil)
+	place := filepath.Join(g.dir, "backups")
+	says := func(code int, what string, args ...string) {
+		t.Helper()
+		cmd := g.command(append([]string{args[0], "--data", g.data}, args[1:]...)...)
+		out, _ := cmd.CombinedOutput() //nolint:errcheck // the code says it
+		if cmd.ProcessState.ExitCode() != code || !strings.Contains(string(out), what) {
+			t.Fatalf("%v ended with %d, want %d and %q\n%s", args, cmd.ProcessState.ExitCode(), code, what, out)
+		}
+	}
+	for _, to := range []string{place, place + ".tar"} {
+		says(0, "2 profiles, 1 snapshots", "backup", to)
+		says(0, "0 faults", "check", "--read-all", to)
+	}
+	says(3, "is not empty", "restore", place)
+	s.stop(other)
+	if code := s.terminate(); code != 0 {
+		t.Fatalf("the server ended with %d", code)
+	}
+	says(0, "0 faults", "check", "--read-all")
+	for _, from := range []string{place, place + ".tar"} {
+		if err := os.RemoveAll(g.data); err != nil {
+			t.Fatal(err)
+		}
+		says(0, "2 profiles", "restore", from)
+		s = g.serve()
+		s.hasCookie(id, "in")
+		s.stop(id)
+		if code := s.terminate(); code != 0 {
+			t.Fatalf("the server ended with %d", code)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"warren/packs"
+	"warren/snapshots"
+)
+
+// Commands that back a data folder up, restore one and check it. They work on its files: a server may run on it, or none.
+
+// keyFile is the secret key of the data folder's server.
+type keyFile struct {
+	SecretKey string `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"The server's secret key, if it is not in the data folder."`
+}
+
+type backupCommand struct {
+	browserData
+	keyFile
+	Place string `arg:"" placeholder:"DIR|FILE.tar" help:"A folder, which gets what it does not have yet, or a new tar file."`
+	NoKey bool   `name:"no-key" env:"WARREN_NO_KEY" help:"Leave secret.key out. Without it nobody can read passwords and snapshots: keep it elsewhere."`
+}
+
+// Run makes a backup.
+func (b *backupCommand) Run(ctx context.Context, c *console) error {
+	if err := b.find(); err != nil {
+		return err
+	}
+	private()
+	to, finish, err := openPlace(b.Place)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	made, err := snapshots.MakeBackup(ctx, snapshots.BackupOptions{Data: b.Data, To: to, Warren: version, KeyFile: b.SecretKey,
+		WithKey: !b.NoKey})
+	if err = finish(err); err != nil {
+		return fmt.Errorf("the backup was not made: %w", err)
+	}
+	if b.JSON {
+		return printJSON(c.stdout, viewOf(made))
+	}
+	fmt.Fprintf(c.stdout, "backup %s: %d profiles, %d snapshots in %d objects; %s written in %s\n", made.ID, made.Profiles, made.Snapshots,
+		made.Objects, size(made.Written), time.Since(began).Round(time.Millisecond))
+	if b.NoKey {
+		fmt.Fprintln(c.stderr, "The backup has no secret.key. A restore needs it: keep a copy of it in another safe place.")
+	}
+	return nil
+}
+
+// backupView is a backup as JSON.
+type backupView struct {
+	ID            string    `json:"id"`
+	MadeAt        time.Time `json:"madeAt"`
+	Profiles      int64     `json:"profiles"`
+	Snapshots     int64     `json:"snapshots"`
+	Objects       int64     `json:"objects"`
+	DatabaseBytes int64     `json:"databaseBytes"`
+	WrittenBytes  int64     `json:"writtenBytes"`
+}
+
+func viewOf(b *snapshots.Backup) backupView {
+	return backupView{b.ID, b.MadeAt, b.Profiles, b.Snapshots, b.Objects, b.Database.Size, b.Written}
+}
+
+// openPlace opens where a backup goes to. finish must be called with how it went.
+func openPlace(place string) (to packs.Blobs, finish func(error) error, err error) {
+	if !strings.HasSuffix(place, ".tar") {
+		return packs.Folder(place), func(err error) error { return err }, nil
+	}
+	tar, err := snapshots.NewTar(place)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tar, tar.Finish, nil
+}
+
+// openBackups opens where backups are.
+func openBackups(place string) (packs.Blobs, io.Closer, error) {
+	if strings.HasSuffix(place, ".tar") {
+		return snapshots.OpenTar(place)
+	}
+	return packs.Folder(place), io.NopCloser(nil), nil
+}
+
+type restoreCommand struct {
+	browserData
+	keyFile
+	Place  string `arg:"" placeholder:"DIR|FILE.tar" help:"Where the backups are."`
+	Backup string `env:"WARREN_BACKUP" placeholder:"ID" help:"The backup. Default: the newest."`
+	List   bool   `env:"WARREN_LIST" help:"List the backups, and restore none."`
+}
+
+// Run restores a backup to a new data folder.
+func (r *restoreCommand) Run(ctx context.Context, c *console) error {
+	from, closer, err := openBackups(r.Place)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	if r.List {
+		return r.list(ctx, c, from)
+	}
+	if err := r.find(); err != nil {
+		return err
+	}
+	private()
+	b, err := snapshots.Restore(ctx, snapshots.RestoreOptions{From: from, ID: r.Backup, Data: r.Data, Key: r.SecretKey})
+	switch {
+	case errors.Is(err, snapshots.ErrNotEmpty):
+		return refusef("%s: %v", r.Data, err)
+	case err != nil:
+		return fmt.Errorf("nothing was restored: %w", err)
+	}
+	fmt.Fprintf(c.stdout, "%s is as it was at %s: %d profiles, %d snapshots. Start it with: warren serve --data %s\n", r.Data,
+		b.MadeAt.Local().Format(time.DateTime), b.Profiles, b.Snapshots, r.Data)
+	return nil
+}
+
+func (r *restoreCommand) list(ctx context.Context, c *console, from packs.Blobs) error {
+	all, err := snapshots.Backups(ctx, from)
+	if err != nil {
+		return err
+	}
+	views := []backupView{}
+	for i := range all {
+		views = append(views, viewOf(&all[i]))
+	}
+	if r.JSON {
+		return printJSON(c.stdout, views)
+	}
+	for _, v := range views {
+		fmt.Fprintf(c.stdout, "%s  %s  %d profiles, %d snapshots\n", v.ID, v.MadeAt.Local().Format(time.DateTime), v.Profiles, v.Snapshots)
+	}
+	return nil
+}
+
+type checkCommand struct {
+	browserData
+	keyFile
+	Place   string `arg:"" optional:"" placeholder:"DIR|FILE.tar" help:"Where backups are. Default: check the data folder."`
+	Backup  string `env:"WARREN_BACKUP" placeholder:"ID" help:"The backup to check. Default: the newest."`
+	ReadAll bool   `name:"read-all" env:"WARREN_READ_ALL" help:"Read every byte of every object, and compare it with its name."`
+}
+
+// Run checks a data folder or a backup. Faults are an error.
+func (k *checkCommand) Run(ctx context.Context, c *console) error {
+	o := snapshots.CheckOptions{ID: k.Backup, KeyFile: k.SecretKey, ReadAll: k.ReadAll}
+	if k.Place == "" {
+		if err := k.find(); err != nil {
+			return err
+		}
+		o.Data = k.Data
+	} else {
+		from, closer, err := openBackups(k.Place)
+		if err != nil {
+			return err
+		}
+		defer closer.Close()
+		o.From = from
+	}
+	private()
+	found, err := snapshots.Check(ctx, o)
+	if err != nil {
+		return err
+	}
+	if k.JSON {
+		err = printJSON(c.stdout, found)
+	} else {
+		for _, fault := range found.Faults {
+			fmt.Fprintln(c.stdout, "fault:", fault)
+		}
+		fmt.Fprintln(c.stdout, found)
+	}
+	if err == nil && len(found.Faults) > 0 {
+		err = fmt.Errorf("%d faults; restore a backup, or go back to another snapshot of the profiles that are named", len(found.Faults))
+	}
+	return err
+}
+
+// size writes a number of bytes for people.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 10<<20:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	case bytes >= 10<<10:
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

@@ -1,0 +1,405 @@
+package snapshots
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/packs"
+	"warren/store"
+)
+
+// Backs a data folder up: its database, and then the objects that the database names, so that every named one is there. What the
+// target has already is not written again.
+
+// The names of a backup's own objects.
+const (
+	backupPrefix   = "backups/"
+	databasePrefix = "databases/"
+)
+
+// backupVersion is the version of a backup's form.
+const backupVersion = 1
+
+// Backup says what a backup holds. It is an object of the target, written last.
+type Backup struct {
+	Version   int       `json:"version"`
+	ID        string    `json:"id"`
+	MadeAt    time.Time `json:"madeAt"` // when it began
+	Warren    string    `json:"warren"` // the version that made it
+	Profiles  int64     `json:"profiles"`
+	Snapshots int64     `json:"snapshots"`
+	Objects   int64     `json:"objects"` // that its database names
+	Bytes     int64     `json:"bytes"`   // of them
+	Database  File      `json:"database"`
+	Files     []File    `json:"files"` // small files of the data folder
+	Written   int64     `json:"-"`     // bytes that were not there yet
+}
+
+// File is a file in a backup.
+type File struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	Text   []byte `json:"text,omitempty"` // of a small file
+}
+
+// BackupOptions say what is backed up, and where to.
+type BackupOptions struct {
+	Data   string      // the data folder; its server may run
+	To     packs.Blobs // gets the objects
+	Warren string      // this program's version
+
+	KeyFile string // the key that seals the database's secrets; "" is secret.key of the data folder
+	WithKey bool   // the backup holds that key too
+}
+
+// MakeBackup makes a backup. Nobody can see it before it is whole.
+func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
+	temp, err := os.MkdirTemp(o.Data, ".backup-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	b := &Backup{Version: backupVersion, ID: store.NewID(), MadeAt: time.Now().UTC(), Warren: o.Warren}
+	if err := store.Copy(ctx, o.Data, filepath.Join(temp, store.FileName)); err != nil {
+		return nil, err
+	}
+	if o.KeyFile == "" {
+		o.KeyFile = filepath.Join(o.Data, keyName)
+	}
+	st, err := openCopy(ctx, temp, o.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	c := &copying{from: packs.Folder(filepath.Join(o.Data, "snapshots")), to: o.To, backup: b}
+	err = c.all(ctx, st)
+	if err = errors.Join(err, st.Close()); err != nil {
+		return nil, err
+	}
+	if err := b.addDatabase(ctx, o.To, filepath.Join(temp, store.FileName)); err != nil {
+		return nil, err
+	}
+	if err := b.addFiles(o); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	return b, o.To.Put(ctx, backupPrefix+b.ID, int64(len(text)), bytes.NewReader(text))
+}
+
+// keyName is the file of the key that seals the database's secrets, unless it lies elsewhere.
+const keyName = "secret.key"
+
+// openCopy opens a copy of a database. key is the file of its secret key.
+func openCopy(ctx context.Context, dir, key string) (*store.Store, error) {
+	return store.Open(ctx, dir, store.Options{SecretKeyFile: key})
+}
+
+// addDatabase writes the copy of the database.
+func (b *Backup) addDatabase(ctx context.Context, to packs.Blobs, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	b.Database = File{Name: databasePrefix + b.ID, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}
+	b.Written += size
+	return to.Put(ctx, b.Database.Name, size, file)
+}
+
+// addFiles adds the small files of the data folder that a server needs.
+func (b *Backup) addFiles(o BackupOptions) error {
+	paths := map[string]string{"browsers.json": filepath.Join(o.Data, "browsers.json"), "admin.key": filepath.Join(o.Data, "admin.key")}
+	if o.WithKey {
+		paths[keyName] = o.KeyFile
+	}
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		text, err := os.ReadFile(paths[name])
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(text)
+		b.Files = append(b.Files, File{Name: name, Size: int64(len(text)), SHA256: hex.EncodeToString(sum[:]), Text: text})
+	}
+	return nil
+}
+
+// copying copies the objects that a database names.
+type copying struct {
+	from, to packs.Blobs
+	backup   *Backup
+	there    map[string]bool // objects of the target
+	damaged  []error
+}
+
+// all copies every tree and every pack. Those that are damaged do not keep the others from being copied, but fail the backup.
+func (c *copying) all(ctx context.Context, st *store.Store) error {
+	if err := c.list(ctx); err != nil {
+		return err
+	}
+	for after := ""; ; {
+		rows, err := st.Read().ListSnapshotsAfter(ctx, store.ListSnapshotsAfterParams{After: after, Limit: walkAtOnce})
+		if err != nil {
+			return err
+		}
+		for _, s := range rows {
+			if err := c.tree(ctx, st, s); err != nil {
+				return err
+			}
+		}
+		if len(rows) < walkAtOnce {
+			break
+		}
+		after = rows[len(rows)-1].ID
+	}
+	for after := ""; ; {
+		rows, err := st.Read().ListNeededPacks(ctx, store.ListNeededPacksParams{After: after, Limit: walkAtOnce})
+		if err != nil {
+			return err
+		}
+		for _, p := range rows {
+			if err := c.copy(ctx, packs.PackName(p.Name), p.Name); err != nil {
+				return err
+			}
+		}
+		if len(rows) < walkAtOnce {
+			break
+		}
+		after = rows[len(rows)-1].Name
+	}
+	kept, err := st.Read().CountKept(ctx)
+	c.backup.Profiles, c.backup.Snapshots = kept.Profiles, kept.Snapshots
+	return errors.Join(append(c.damaged, err)...)
+}
+
+// walkAtOnce is how many rows a walk reads at a time.
+const walkAtOnce = 1000
+
+// list learns what the target has.
+func (c *copying) list(ctx context.Context) error {
+	c.there = map[string]bool{}
+	for _, prefix := range []string{packs.TreePrefix, packs.PackPrefix} {
+		for o, err := range c.to.List(ctx, prefix) {
+			if err != nil {
+				return err
+			}
+			c.there[o.Name] = true
+		}
+	}
+	return nil
+}
+
+// tree copies a tree that can be read.
+func (c *copying) tree(ctx context.Context, st *store.Store, s store.Snapshot) error {
+	if !c.there[packs.TreePrefix+s.ID] {
+		k := &Keeper{store: st, blobs: c.from}
+		v, _, err := k.vault(ctx, s.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		if _, err := k.tree(ctx, v, s); errors.Is(err, packs.ErrDamaged) {
+			c.damaged = append(c.damaged, err)
+			return nil
+		}
+	}
+	return c.copy(ctx, packs.TreePrefix+s.ID, "")
+}
+
+// copy copies an object. sum is the SHA-256 that it must have, if that is known.
+func (c *copying) copy(ctx context.Context, name, sum string) error {
+	c.backup.Objects++
+	if c.there[name] {
+		return nil
+	}
+	body, err := c.from.Get(ctx, name, 0, -1)
+	if errors.Is(err, packs.ErrNone) {
+		c.damaged = append(c.damaged, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(body, maxObject+1))
+	if err != nil {
+		return err
+	}
+	if got := sha256.Sum256(text); sum != "" && hex.EncodeToString(got[:]) != sum {
+		c.damaged = append(c.damaged, fmt.Errorf("%s: %w", name, packs.ErrDamaged))
+		return nil
+	}
+	c.backup.Bytes += int64(len(text))
+	c.backup.Written += int64(len(text))
+	return c.to.Put(ctx, name, int64(len(text)), bytes.NewReader(text))
+}
+
+// maxObject is the length in bytes of the largest tree or pack.
+const maxObject = 512 << 20
+
+// Backups lists the backups of a place, newest first.
+func Backups(ctx context.Context, from packs.Blobs) (all []Backup, err error) {
+	var names []string
+	for o, err := range from.List(ctx, backupPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Backward(names) {
+		b := Backup{}
+		if err := readJSON(ctx, from, name, &b); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+func readJSON(ctx context.Context, from packs.Blobs, name string, v any) error {
+	body, err := from.Get(ctx, name, 0, -1)
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(body, 16<<20))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
+}
+
+// RestoreOptions say what is restored, and where to.
+type RestoreOptions struct {
+	From packs.Blobs
+	ID   string // of the backup; "" is the newest
+	Data string // the new data folder: there must be none, or an empty one
+	Key  string // the file of the secret key, if the backup has none
+}
+
+// ErrNotEmpty says that a restore would mix with what is there.
+var ErrNotEmpty = errors.New("the data folder is not empty; restore to a new one, or move it away first")
+
+// Restore makes a data folder from a backup. It is there whole, or not at all. Every byte is verified on the way.
+func Restore(ctx context.Context, o RestoreOptions) (*Backup, error) {
+	if entries, err := os.ReadDir(o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
+		return nil, errors.Join(err, ErrNotEmpty)
+	}
+	b, err := chosen(ctx, o.From, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	aside := strings.TrimRight(o.Data, string(filepath.Separator)) + ".restoring"
+	if err := errors.Join(os.RemoveAll(aside), os.MkdirAll(aside, 0o700)); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(aside) //nolint:errcheck // after a success there is none
+	if err := b.restoreTo(ctx, o, aside); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return b, os.Rename(aside, o.Data)
+}
+
+// chosen returns a backup by its id; "" is the newest.
+func chosen(ctx context.Context, from packs.Blobs, id string) (*Backup, error) {
+	all, err := Backups(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		switch {
+		case id != "" && all[i].ID != id:
+		case all[i].Version > backupVersion:
+			return nil, fmt.Errorf("the backup was made by warren %s, which is newer: restore it with that one", all[i].Warren)
+		default:
+			return &all[i], nil
+		}
+	}
+	return nil, errors.New("there is no such backup; `warren restore PLACE --list` lists those that there are")
+}
+
+// restoreTo writes the files of a data folder, the database first and the objects that it names after it.
+func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) error {
+	if err := b.restoreDatabase(ctx, o.From, filepath.Join(dir, store.FileName)); err != nil {
+		return err
+	}
+	for _, f := range b.Files {
+		sum := sha256.Sum256(f.Text)
+		if hex.EncodeToString(sum[:]) != f.SHA256 || !filepath.IsLocal(f.Name) || strings.ContainsAny(f.Name, `/\`) {
+			return fmt.Errorf("%s: %w", f.Name, packs.ErrDamaged)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o600); err != nil {
+			return err
+		}
+	}
+	key := o.Key
+	if key == "" {
+		key = filepath.Join(dir, keyName)
+	}
+	if _, err := os.Stat(key); err != nil {
+		return fmt.Errorf("the backup has no %s; name the one of its server with --secret-key-file: %w", keyName, err)
+	}
+	st, err := openCopy(ctx, dir, key)
+	if err != nil {
+		return err
+	}
+	c := &copying{from: o.From, to: packs.Folder(filepath.Join(dir, "snapshots")), backup: &Backup{}}
+	return errors.Join(c.all(ctx, st), st.Close(), os.MkdirAll(filepath.Join(dir, "profiles"), 0o700))
+}
+
+// restoreDatabase writes the database, and compares its sum.
+func (b *Backup) restoreDatabase(ctx context.Context, from packs.Blobs, path string) (err error) {
+	body, err := from.Get(ctx, b.Database.Name, 0, -1)
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(file, sum), body)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = wantSum(sum, b.Database)
+	}
+	return err
+}
+
+func wantSum(sum hash.Hash, f File) error {
+	if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
+		return fmt.Errorf("%s: %w", f.Name, packs.ErrDamaged)
+	}
+	return nil
+}

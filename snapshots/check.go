@@ -1,0 +1,189 @@
+package snapshots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"warren/events"
+	"warren/packs"
+	"warren/store"
+)
+
+// Checks that what the database says of snapshots and what the objects hold is the same, both ways.
+
+// CheckOptions say what is checked.
+type CheckOptions struct {
+	Data    string      // a data folder, whose server may run; "" with From
+	From    packs.Blobs // a place of backups
+	ID      string      // of the backup; "" is the newest
+	KeyFile string      // the secret key; "" is that of the data folder or of the backup
+	ReadAll bool        // read every byte of every object
+}
+
+// Checked is the outcome of a check.
+type Checked struct {
+	Snapshots int      `json:"snapshots"`
+	Objects   int      `json:"objects"`
+	Bytes     int64    `json:"bytes"`    // of the objects
+	Faults    []string `json:"faults"`   // what is wrong, one sentence each
+	Unneeded  int      `json:"unneeded"` // objects that no snapshot needs; the collection deletes them
+}
+
+// Check checks a data folder or a backup. It changes nothing.
+func Check(ctx context.Context, o CheckOptions) (out *Checked, err error) {
+	base := o.Data
+	if base == "" {
+		base = os.TempDir()
+	}
+	temp, err := os.MkdirTemp(base, ".check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	blobs, key, err := o.open(ctx, temp)
+	if err != nil {
+		return nil, err
+	}
+	st, err := openCopy(ctx, temp, key)
+	if err != nil {
+		return nil, err
+	}
+	k := New(o.Data, nil, st, events.New())
+	k.blobs = blobs
+	c := &checking{Keeper: k, all: o.ReadAll, needed: map[string]bool{}, sizes: map[string]int64{}, sums: map[string]bool{}}
+	err = c.run(ctx)
+	return &c.Checked, errors.Join(err, st.Close())
+}
+
+// open copies the database into a folder, and returns the objects and the file of the key.
+func (o CheckOptions) open(ctx context.Context, temp string) (blobs packs.Blobs, key string, err error) {
+	database := filepath.Join(temp, store.FileName)
+	if o.From == nil {
+		key = o.KeyFile
+		if key == "" {
+			key = filepath.Join(o.Data, keyName)
+		}
+		return packs.Folder(filepath.Join(o.Data, "snapshots")), key, store.Copy(ctx, o.Data, database)
+	}
+	b, err := chosen(ctx, o.From, o.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := b.restoreDatabase(ctx, o.From, database); err != nil {
+		return nil, "", err
+	}
+	key = o.KeyFile
+	for _, f := range b.Files {
+		if f.Name == keyName && key == "" {
+			key = filepath.Join(temp, keyName)
+			err = os.WriteFile(key, f.Text, 0o600)
+		}
+	}
+	if key == "" {
+		err = fmt.Errorf("the backup has no %s; name the one of its server with --secret-key-file", keyName)
+	}
+	return o.From, key, err
+}
+
+// checking is one check.
+type checking struct {
+	*Keeper
+	Checked
+	all    bool
+	sizes  map[string]int64 // of the objects that are there
+	needed map[string]bool
+	sums   map[string]bool // packs whose bytes were read
+}
+
+func (c *checking) fault(format string, args ...any) {
+	c.Faults = append(c.Faults, fmt.Sprintf(format, args...))
+}
+
+func (c *checking) run(ctx context.Context) error {
+	for _, prefix := range []string{packs.TreePrefix, packs.PackPrefix} {
+		for o, err := range c.blobs.List(ctx, prefix) {
+			if err != nil {
+				return err
+			}
+			c.sizes[o.Name] = o.Size
+			c.Objects++
+			c.Bytes += o.Size
+		}
+	}
+	for after := ""; ; {
+		rows, err := c.store.Read().ListSnapshotsAfter(ctx, store.ListSnapshotsAfterParams{After: after, Limit: walkAtOnce})
+		if err != nil {
+			return err
+		}
+		for _, s := range rows {
+			c.Snapshots++
+			if err := c.snapshot(ctx, s); err != nil {
+				return err
+			}
+		}
+		if len(rows) < walkAtOnce {
+			break
+		}
+		after = rows[len(rows)-1].ID
+	}
+	for name := range c.sizes {
+		if !c.needed[name] {
+			c.Unneeded++
+		}
+	}
+	heads, err := c.store.Read().ListMissingHeads(ctx, walkAtOnce)
+	for _, id := range heads {
+		c.fault("the profile %s goes on from a snapshot that is not there", id)
+	}
+	return err
+}
+
+// snapshot checks one snapshot: its tree, the rows of its packs, and the packs.
+func (c *checking) snapshot(ctx context.Context, s store.Snapshot) error {
+	c.needed[packs.TreePrefix+s.ID] = true
+	v, _, err := c.vault(ctx, s.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	t, err := c.tree(ctx, v, s)
+	if err != nil {
+		c.fault("the snapshot %s of the profile %s cannot be read: %v", s.ID, s.ProfileID, err)
+		return ctx.Err()
+	}
+	rows, err := c.store.Read().ListPacksOfSnapshot(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	var named []string
+	fresh := false
+	for _, p := range t.Packs {
+		named = append(named, p.Name)
+		object := packs.PackName(p.Name)
+		c.needed[object] = true
+		if size, there := c.sizes[object]; !there || size != p.Size {
+			c.fault("the pack %s, which the snapshot %s needs, has %d bytes, not %d", p.Name, s.ID, size, p.Size)
+		}
+		fresh = fresh || !c.sums[p.Name]
+		c.sums[p.Name] = true
+	}
+	if slices.Sort(named); !slices.Equal(named, rows) {
+		c.fault("the database names other packs for the snapshot %s than its tree", s.ID)
+	}
+	if c.all && fresh {
+		if err := v.Check(ctx, t, true); err != nil && ctx.Err() == nil {
+			c.fault("the snapshot %s of the profile %s: %s", s.ID, s.ProfileID, strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+	}
+	return ctx.Err()
+}
+
+// String says what was found, for people.
+func (c *Checked) String() string {
+	return fmt.Sprintf("%d snapshots, %d objects, %d MiB; %d objects are not needed any more; %d faults", c.Snapshots, c.Objects,
+		c.Bytes>>20, c.Unneeded, len(c.Faults))
+}
