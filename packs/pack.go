@@ -3,7 +3,6 @@ package packs
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -19,7 +18,14 @@ const (
 	packTail  = 4 + len(packMagic)
 	// maxTable is the length in bytes of the longest table that is read.
 	maxTable = 16 << 20
+	// maxEntries is how many chunks are put into a pack: their table is then within maxTable.
+	maxEntries = maxTable / 128
+	// minEntry is less than the length in bytes of an entry of a table.
+	minEntry = 64
 )
+
+// MaxPack is the length in bytes of the longest pack that is read.
+const MaxPack = 2*packSize + maxTable
 
 // tableLabel is the label under which tables are sealed.
 func tableLabel() []byte { return []byte("table") }
@@ -67,7 +73,7 @@ func (p *packer) add(ctx context.Context, name [nameSize]byte, size int64, seal 
 	length := int64(len(p.bytes)) - at
 	p.table = append(p.table, entry{name[:], at, length, size})
 	into := p.filling
-	if len(p.bytes) < packSize {
+	if len(p.bytes) < packSize && len(p.table) < maxEntries {
 		return into, at, length, nil
 	}
 	return into, at, length, p.flush(ctx)
@@ -112,14 +118,25 @@ func readAll(ctx context.Context, blobs Blobs, name string, most int64) ([]byte,
 
 // verifyPack reads a pack and returns its bytes. The error is ErrDamaged if they are not what the name says.
 func verifyPack(ctx context.Context, blobs Blobs, pack string) ([]byte, error) {
-	b, err := readAll(ctx, blobs, PackName(pack), 2*packSize+maxTable)
+	b, err := readAll(ctx, blobs, PackName(pack), MaxPack)
 	if err != nil {
 		return nil, err
 	}
-	if s := sha256.Sum256(b); hex.EncodeToString(s[:]) != pack {
-		return nil, fmt.Errorf("%w: the pack %s has other bytes than its name says", ErrDamaged, pack)
+	return b, isPack(pack, b)
+}
+
+// isPack compares the bytes of a pack with its name.
+func isPack(pack string, b []byte) error {
+	if hex.EncodeToString(sum(b)) != pack {
+		return fmt.Errorf("%w: the pack %s has other bytes than its name says", ErrDamaged, pack)
 	}
-	return b, nil
+	return nil
+}
+
+// tableAt returns where the table of a whole pack begins, by what its end says.
+func tableAt(b []byte) int64 {
+	end := len(b) - packTail
+	return int64(end) - int64(binary.BigEndian.Uint32(b[end:]))
 }
 
 // tableOf reads the table of a whole pack.
@@ -127,13 +144,16 @@ func (k keys) tableOf(b []byte) (table []entry, err error) {
 	if len(b) < packTail || string(b[len(b)-len(packMagic):]) != packMagic {
 		return nil, fmt.Errorf("%w: it does not end as a pack", ErrDamaged)
 	}
-	length := int64(binary.BigEndian.Uint32(b[len(b)-packTail:]))
 	end := int64(len(b) - packTail)
+	length := end - tableAt(b)
 	if length > end || length > maxTable {
 		return nil, fmt.Errorf("%w: its table is longer than the pack", ErrDamaged)
 	}
 	plain, err := k.open(tableLabel(), b[end-length:end], nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := isDense(plain, minEntry); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(plain, &table); err != nil {

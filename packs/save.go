@@ -42,8 +42,8 @@ type Saved struct {
 // Save keeps a folder that nothing writes to meanwhile. When it returns, all is on the disk. After an error some packs may
 // have been written, which no tree names.
 func (v *Vault) Save(ctx context.Context, dir string, o SaveOptions) (*Saved, error) {
-	if !validName.MatchString(treeName(o.Subject.ID)) {
-		return nil, fmt.Errorf("%q cannot be the ID of a tree", o.Subject.ID)
+	if err := o.Subject.check(); err != nil {
+		return nil, err
 	}
 	t := &Tree{Version: treeVersion, ID: o.Subject.ID, MadeAt: time.Now().UTC(), About: o.About}
 	if o.Parent != nil {
@@ -84,7 +84,7 @@ func (v *Vault) putTree(ctx context.Context, t *Tree, s Subject) (int64, error) 
 		return 0, err
 	}
 	defer zip.Close() //nolint:errcheck // it writes to nothing
-	sealed, err := t.seal(v.keys, s, zip)
+	sealed, err := t.sealWithin(v.keys, s, zip, v.maxTree)
 	if err != nil {
 		return 0, err
 	}
@@ -222,20 +222,29 @@ func (s *saving) isThin(f *File) bool {
 func (s *saving) chunk(ctx context.Context, f *File, plain []byte) error {
 	name := s.sealer.keys.nameOf(plain)
 	size := int64(len(plain))
-	at, ok := s.known[name]
-	if !ok {
-		into, start, length, err := s.packer.add(ctx, name, size, func(dst []byte) []byte { return s.sealer.seal(dst, name, plain) })
-		if err != nil {
-			return err
-		}
-		at = location{filling: into, at: start, length: length}
-		s.known[name] = at
+	at, err := s.put(ctx, name, size, func(dst []byte) []byte { return s.sealer.seal(dst, name, plain) })
+	if err != nil {
+		return err
 	}
 	s.read += size
 	f.Size += size
 	f.Chunks = append(f.Chunks, Chunk{Name: name, Size: size})
 	s.where = append(s.where, at)
 	return nil
+}
+
+// put writes a chunk if it is not known, and returns where it is.
+func (s *saving) put(ctx context.Context, name [nameSize]byte, size int64, seal func(dst []byte) []byte) (location, error) {
+	if at, ok := s.known[name]; ok {
+		return at, nil
+	}
+	into, start, length, err := s.packer.add(ctx, name, size, seal)
+	if err != nil {
+		return location{}, err
+	}
+	at := location{filling: into, at: start, length: length}
+	s.known[name] = at
+	return at, nil
 }
 
 // resolve writes into the tree where its chunks are, once all packs have their names.

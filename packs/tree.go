@@ -15,6 +15,8 @@ const (
 	treeVersion = 1
 	// maxTree is the length in bytes of the longest tree, before it is compressed.
 	maxTree = 256 << 20
+	// minMember is less than the length in bytes of a file, a folder, a link, a pack or a chunk in the text of a tree.
+	minMember = 20
 	// maxFileSize is the length in bytes of the largest file.
 	maxFileSize = 1 << 44
 )
@@ -36,7 +38,12 @@ type Tree struct {
 	Folders []Dir             `json:"folders"`         // below it, parents first
 	Files   []File            `json:"files"`           // in the order of their paths
 	Links   []Link            `json:"links,omitempty"`
+
+	list int // bytes of all this as text
 }
+
+// List returns the length in bytes of what a tree says of its files, before it is compressed: of one that was written or read.
+func (t *Tree) List() int { return t.list }
 
 // Pack is an object of chunks.
 type Pack struct {
@@ -83,6 +90,14 @@ func (t *Tree) Bytes() (n int64) {
 	return n
 }
 
+// check finds an ID that cannot be the name of an object.
+func (s Subject) check() error {
+	if !validName.MatchString(treeName(s.ID)) {
+		return fmt.Errorf("%q cannot be the ID of a tree", s.ID)
+	}
+	return nil
+}
+
 // about is what a tree's seal is bound to.
 func (s Subject) about() []byte { return []byte("warren tree " + s.Owner + "|" + s.ID) }
 
@@ -90,23 +105,34 @@ func treeLabel() []byte { return []byte("tree") }
 
 // seal returns the bytes of a tree's object.
 func (t *Tree) seal(k keys, s Subject, zip *zstd.Encoder) ([]byte, error) {
+	return t.sealWithin(k, s, zip, maxTree)
+}
+
+// sealWithin is seal for a vault whose trees take at most most bytes.
+func (t *Tree) sealWithin(k keys, s Subject, zip *zstd.Encoder, most int) ([]byte, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxTree {
-		return nil, fmt.Errorf("the folder has too many files: their list takes more than %d bytes", maxTree)
+	if len(text) > most {
+		return nil, fmt.Errorf("the folder has too many files: their list takes more than %d bytes", most)
 	}
+	t.list = len(text)
 	return k.seal(nil, treeLabel(), zip.EncodeAll(text, nil), s.about()), nil
 }
 
 // openTree reads a tree's object, and trusts nothing that it says. The error is ErrDamaged.
 func openTree(k keys, s Subject, sealed []byte) (*Tree, error) {
+	return openTreeWithin(k, s, sealed, maxTree)
+}
+
+// openTreeWithin is openTree for a vault whose trees take at most most bytes.
+func openTreeWithin(k keys, s Subject, sealed []byte, most int) (*Tree, error) {
 	packed, err := k.open(treeLabel(), sealed, s.about())
 	if err != nil {
 		return nil, err
 	}
-	unzip, err := newDecompressor(maxTree)
+	unzip, err := newDecompressor(uint64(most)) //nolint:gosec // it is positive
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +141,10 @@ func openTree(k keys, s Subject, sealed []byte) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	t := new(Tree)
+	if err := isDense(text, minMember); err != nil {
+		return nil, err
+	}
+	t := &Tree{list: len(text)}
 	if err := json.Unmarshal(text, t); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
@@ -130,7 +159,12 @@ func openTree(k keys, s Subject, sealed []byte) (*Tree, error) {
 
 // check finds what would leave the folder, or take more than the sizes say.
 func (t *Tree) check() error {
+	packs := make(map[string]bool, len(t.Packs))
 	for _, pack := range t.Packs {
+		if packs[pack.Name] {
+			return fmt.Errorf("%w: the pack %s is there twice", ErrDamaged, pack.Name)
+		}
+		packs[pack.Name] = true
 		if len(pack.Name) != 2*nameSize || strings.Trim(pack.Name, "0123456789abcdef") != "" || pack.Body < 0 ||
 			pack.Size < pack.Body+int64(packTail) {
 			return fmt.Errorf("%w: %q is no pack", ErrDamaged, pack.Name)

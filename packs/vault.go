@@ -16,6 +16,7 @@ type Vault struct {
 	keys    keys
 	level   zstd.EncoderLevel
 	settled time.Duration
+	maxTree int // bytes
 }
 
 // NewVault returns a vault for a secret of SecretSize random bytes.
@@ -24,16 +25,24 @@ func NewVault(blobs Blobs, secret []byte) (*Vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Vault{blobs, k, zstd.SpeedFastest, settled}, nil
+	return &Vault{blobs, k, zstd.SpeedFastest, settled, maxTree}, nil
+}
+
+// Within returns the same vault for trees whose lists of files take at most most bytes, before they are compressed. To read the
+// tree of a stranger takes at most some ten times as much memory.
+func (v *Vault) Within(most int) *Vault {
+	within := *v
+	within.maxTree = min(most, maxTree)
+	return &within
 }
 
 // Tree reads a tree. The error is ErrNone if there is none, and ErrDamaged if it is not what was written or is of another subject.
 func (v *Vault) Tree(ctx context.Context, s Subject) (*Tree, error) {
-	sealed, err := readAll(ctx, v.blobs, treeName(s.ID), maxTree)
+	sealed, err := readAll(ctx, v.blobs, treeName(s.ID), int64(v.maxTree))
 	if err != nil {
 		return nil, err
 	}
-	t, err := openTree(v.keys, s, sealed)
+	t, err := openTreeWithin(v.keys, s, sealed, v.maxTree)
 	if err != nil {
 		return nil, fmt.Errorf("the tree %s: %w", s.ID, err)
 	}
@@ -42,8 +51,8 @@ func (v *Vault) Tree(ctx context.Context, s Subject) (*Tree, error) {
 
 // Branch keeps a tree for another subject, without its content: both share their packs. It returns how many bytes that took.
 func (v *Vault) Branch(ctx context.Context, t *Tree, s Subject) (*Tree, int64, error) {
-	if !validName.MatchString(treeName(s.ID)) {
-		return nil, 0, fmt.Errorf("%q cannot be the ID of a tree", s.ID)
+	if err := s.check(); err != nil {
+		return nil, 0, err
 	}
 	branch := *t
 	branch.ID, branch.Parent, branch.MadeAt = s.ID, t.ID, time.Now().UTC()
