@@ -41,6 +41,16 @@ func (s *sealer) seal(dst []byte, name [nameSize]byte, plain []byte) []byte {
 	return s.keys.seal(dst, name[:], s.text, nil)
 }
 
+// reseal is seal for a chunk that another vault keeps as text, which spares compressing it again. Its key and its nonce are this
+// vault's: the nonce follows from the text, so that it never meets another one. What the other vault made larger is stored.
+func (s *sealer) reseal(dst []byte, name [nameSize]byte, text, plain []byte) []byte {
+	if len(text) > 1+len(plain) {
+		s.text = append(append(s.text[:0], stored), plain...)
+		text = s.text
+	}
+	return s.keys.seal(dst, name[:], text, nil)
+}
+
 // newDecompressor decompresses texts of at most most bytes.
 func newDecompressor(most uint64) (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(most),
@@ -55,21 +65,26 @@ type opener struct {
 
 // open returns the chunk of this name and length. The error is ErrDamaged.
 func (o opener) open(c Chunk, sealed []byte) ([]byte, error) {
-	text, err := o.keys.open(c.Name[:], sealed, nil)
-	if err != nil {
-		return nil, err
+	_, plain, err := o.openText(c, sealed)
+	return plain, err
+}
+
+// openText returns what was sealed, too: how the chunk is kept, and the bytes that are kept.
+func (o opener) openText(c Chunk, sealed []byte) (text, plain []byte, err error) {
+	if text, err = o.keys.open(c.Name[:], sealed, nil); err != nil {
+		return nil, nil, err
 	}
-	plain := text[min(1, len(text)):]
+	plain = text[min(1, len(text)):]
 	switch {
 	case len(text) == 0 || text[0] > compressed:
-		return nil, fmt.Errorf("%w: it is kept in a way that this version does not know", ErrDamaged)
+		return nil, nil, fmt.Errorf("%w: it is kept in a way that this version does not know", ErrDamaged)
 	case text[0] == compressed:
 		if plain, err = o.unzip.DecodeAll(plain, make([]byte, 0, c.Size)); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+			return nil, nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 	}
 	if int64(len(plain)) != c.Size || o.keys.nameOf(plain) != c.Name {
-		return nil, fmt.Errorf("%w: it holds other bytes than its name says", ErrDamaged)
+		return nil, nil, fmt.Errorf("%w: it holds other bytes than its name says", ErrDamaged)
 	}
-	return plain, nil
+	return text, plain, nil
 }

@@ -242,13 +242,13 @@ func (l *loading) pack(ctx context.Context, open opener, pack Pack, parts []part
 	var whole []byte
 	if len(parts) > 1 && 2*needed > pack.Size {
 		var err error
-		if whole, err = readAll(ctx, l.v.blobs, PackName(pack.Name), 2*packSize+maxTable); err != nil {
+		if whole, err = readAll(ctx, l.v.blobs, PackName(pack.Name), MaxPack); err != nil {
 			return err
 		}
 	}
 	var w writer
 	for _, p := range parts {
-		sealed, err := l.sealed(ctx, pack, whole, p.chunk)
+		sealed, err := l.v.sealedChunk(ctx, pack, whole, p.chunk)
 		if err != nil {
 			return errors.Join(err, w.close())
 		}
@@ -263,15 +263,15 @@ func (l *loading) pack(ctx context.Context, open opener, pack Pack, parts []part
 	return w.close()
 }
 
-// sealed returns the bytes of a chunk.
-func (l *loading) sealed(ctx context.Context, pack Pack, whole []byte, c Chunk) ([]byte, error) {
+// sealedChunk returns the bytes of a chunk, from the whole pack if that was read.
+func (v *Vault) sealedChunk(ctx context.Context, pack Pack, whole []byte, c Chunk) ([]byte, error) {
 	if whole != nil {
 		if c.At > int64(len(whole))-c.Length {
 			return nil, fmt.Errorf("%w: the pack %s is shorter than its chunks", ErrDamaged, pack.Name)
 		}
 		return whole[c.At : c.At+c.Length], nil
 	}
-	body, err := l.v.blobs.Get(ctx, PackName(pack.Name), c.At, c.Length)
+	body, err := v.blobs.Get(ctx, PackName(pack.Name), c.At, c.Length)
 	if err != nil {
 		return nil, err
 	}
