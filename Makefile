@@ -6,7 +6,7 @@ SQLC    := go tool -modfile=tools.mod sqlc
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test test-long busy check race bench bench-peers leaks table browser tools sqlc web openapi majors zones build-all
+.PHONY: build demo test test-long busy check race fuzz bench bench-peers leaks table browser tools sqlc web openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -86,6 +86,10 @@ race: browser
 	  go test -race -short -count=1 -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -p 2 ./api ./tests; } & beside=$$!; \
 	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m ./browser/...; result=$$?; \
 	wait $$beside && exit $$result
+
+# fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m).
+fuzz:
+	go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./archive
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build

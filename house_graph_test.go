@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"browser/live":   {"browser"},
 	"browser/builds": {"browser"},
 	"identity":       {}, "events": {}, "problem": {}, "store/index": {}, "proxy": {}, "browser": {}, "web": {}, "leaks": {}, "packs": {},
+	"archive": {"packs"},
 	"testnet": {},
 	"bench":   {anything}, // measures each of them by itself
 	"tests":   {anything}, // drives the product from outside, and reads its files
@@ -43,7 +44,7 @@ var testsImport = map[string][]string{
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
-var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "tests"}
+var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "archive", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {
