@@ -39,8 +39,9 @@ var notImported = []string{"main", "bench", "tests"}
 
 // testsImport is what the tests of a package may import beside that.
 var testsImport = map[string][]string{
-	"api":  {"shim", "shim/shimtest"}, // a run without a browser
-	"runs": {"proxy", "shim/shimtest"},
+	"api":       {"shim", "shim/shimtest"}, // a run without a browser
+	"runs":      {"proxy", "shim/shimtest"},
+	"snapshots": {"browser"}, // what is kept is proved by a browser that starts with it
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
