@@ -25,6 +25,7 @@ type SnapshotJSON struct {
 	Bytes          int64     `json:"bytes" doc:"Of its files."`
 	NewBytes       int64     `json:"newBytes" doc:"That it takes beside other snapshots: what was written for it."`
 	Current        bool      `json:"current" doc:"The profile's data go on from this one."`
+	Torn           []string  `json:"torn,omitempty" doc:"Only in the answer of a live one: files that may be damaged in it."`
 	CreatedAt      time.Time `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 }
 
@@ -62,6 +63,7 @@ func (s *API) listSnapshots(ctx context.Context, in *ProfilePath) (*listBody[Sna
 type snapshotInput struct {
 	Name    string `json:"name,omitempty" nullable:"true" doc:"At most 200 characters." example:"Signed in"`
 	Pinned  bool   `json:"pinned,omitempty" nullable:"true" doc:"Keep it until it is deleted."`
+	Live    bool   `json:"live,omitempty" nullable:"true" doc:"Of a browser that runs: copy its data while it goes on. Databases are whole; what the browser has not written yet is missing. The snapshot has the reason live, and torn names files that never held still."`
 	Restart bool   `json:"restart,omitempty" nullable:"true" doc:"Close the profile's browser first if it runs, and start it again afterwards, with the profile's settings. The key needs the scope run."`
 }
 
@@ -86,6 +88,7 @@ func (in *snapshotCreate) Resolve(ctx huma.Context) []error {
 	}
 	var f faults
 	in.Body.Name = f.line("body.name", in.Body.Name, 0, 200)
+	f.require(!in.Body.Live || !in.Body.Restart, "body.live", "Choose either live or restart.")
 	return f.errors()
 }
 
@@ -101,11 +104,22 @@ func (s *API) createSnapshot(ctx context.Context, in *snapshotCreate) (*snapshot
 		return nil, err
 	}
 	request := snapshots.Request{Reason: snapshots.Asked, Name: in.Body.Name, Pinned: in.Body.Pinned, Always: true}
-	made, err := s.runs.Snapshot(context.WithoutCancel(ctx), row, request, in.Body.Restart, callerOf(ctx).asker())
+	var made store.Snapshot
+	var torn []string
+	if in.Body.Live {
+		made, torn, err = s.runs.LiveSnapshot(ctx, row, request)
+	} else {
+		made, err = s.runs.Snapshot(context.WithoutCancel(ctx), row, request, in.Body.Restart, callerOf(ctx).asker())
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &snapshotBody{Prefix + "/profiles/" + row.ID + "/snapshots/" + made.ID, snapshotFrom(made, &made.ID)}, nil
+	if row, err = s.profileRow(ctx, in.ID, false); err != nil {
+		return nil, err
+	}
+	out := &snapshotBody{Prefix + "/profiles/" + row.ID + "/snapshots/" + made.ID, snapshotFrom(made, row.HeadID)}
+	out.Body.Torn = torn
+	return out, nil
 }
 
 // snapshotChange holds the members to change.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"warren/events"
+	"warren/pool"
 	"warren/problem"
 	"warren/shim"
 	"warren/snapshots"
@@ -206,6 +207,41 @@ func (m *Manager) Snapshot(ctx context.Context, row store.Profile, r snapshots.R
 		err = errors.Join(err, started)
 	}
 	return s, err
+}
+
+// LiveSnapshot makes a snapshot of a profile whose browser runs. torn are the files of it that may be damaged. A profile that does not
+// run is kept as Snapshot does.
+func (m *Manager) LiveSnapshot(ctx context.Context, row store.Profile, r snapshots.Request) (s store.Snapshot, torn []string, err error) {
+	run, _, err := m.runningProcess(row.ID)
+	if err != nil {
+		return s, nil, err
+	}
+	if run == nil {
+		s, err = m.Snapshot(ctx, row, r, false, Asker{})
+		return s, nil, err
+	}
+	copying, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(m.ctx, func() { cancel(pool.Stopping()) })
+	defer stop()
+	go func() { // what follows an end may replace the folder
+		select {
+		case <-run.done:
+			cancel(errEnded())
+		case <-copying.Done():
+		}
+	}()
+	s, torn, err = m.snapshots.SaveLive(copying, row, r)
+	if cause := context.Cause(copying); err != nil && ctx.Err() == nil && cause != nil {
+		err = cause
+	}
+	return s, torn, err
+}
+
+// errEnded is the error for a live snapshot whose browser ended meanwhile.
+func errEnded() *problem.Error {
+	return problem.New(problem.Conflict, "profile_busy", "The browser ended while its data were copied. Its stop keeps a snapshot, or ask "+
+		"for one again.")
 }
 
 // Rollback makes the data of a profile that does not run those of a snapshot. kept is the snapshot of what they were before; nil

@@ -32,6 +32,12 @@ const (
 	databasePrefix = "databases/"
 )
 
+// The beginnings of the names of folders with copies of the database.
+const (
+	backupFolder = ".backup-"
+	checkFolder  = ".check-"
+)
+
 // backupVersion is the version of a backup's form.
 const backupVersion = 1
 
@@ -70,7 +76,7 @@ type BackupOptions struct {
 
 // MakeBackup makes a backup. Nobody can see it before it is whole.
 func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
-	temp, err := os.MkdirTemp(o.Data, ".backup-")
+	temp, err := os.MkdirTemp(o.Data, backupFolder)
 	if err != nil {
 		return nil, err
 	}

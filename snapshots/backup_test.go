@@ -15,8 +15,8 @@ import (
 	"warren/store"
 )
 
-// TestBackupAndRestore is a drill: profiles are made and snapshots are kept while one backup after another is made; then all is gone,
-// and the last backup brings back everything that was acknowledged before it began.
+// TestBackupAndRestore is a drill. Snapshots are kept while one backup after another is made. Each brings back everything that was
+// acknowledged before it began.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"folder", "tar"} {

@@ -40,7 +40,7 @@ func Check(ctx context.Context, o CheckOptions) (out *Checked, err error) {
 	if base == "" {
 		base = os.TempDir()
 	}
-	temp, err := os.MkdirTemp(base, ".check-")
+	temp, err := os.MkdirTemp(base, checkFolder)
 	if err != nil {
 		return nil, err
 	}

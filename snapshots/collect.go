@@ -3,7 +3,10 @@ package snapshots
 import (
 	"context"
 	"errors"
+	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +28,22 @@ const collectAtOnce = 200
 
 // Collect deletes the packs and trees that no snapshot needs any more.
 func (k *Keeper) Collect(ctx context.Context) error {
-	return errors.Join(k.collectPacks(ctx, time.Now()), k.collectObjects(ctx, time.Now()))
+	return errors.Join(k.collectPacks(ctx, time.Now()), k.collectObjects(ctx, time.Now()), k.collectFolders(time.Now()))
+}
+
+// collectFolders removes folders of copies, backups and checks that were killed.
+func (k *Keeper) collectFolders(at time.Time) error {
+	entries, err := os.ReadDir(k.data)
+	for _, e := range entries {
+		ours := func(beginning string) bool { return strings.HasPrefix(e.Name(), beginning) }
+		if !slices.ContainsFunc([]string{livePrefix, backupFolder, checkFolder}, ours) {
+			continue
+		}
+		if info, gone := e.Info(); gone == nil && info.ModTime().Before(at.Add(-k.untouched)) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(k.data, e.Name())))
+		}
+	}
+	return err
 }
 
 // collectPacks chooses packs, and deletes those that were chosen an hour ago.

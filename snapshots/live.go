@@ -51,10 +51,15 @@ const sharingViolation = syscall.Errno(32)
 // torn are the paths of the SQLite files and LevelDB folders that changed at each attempt, that are damaged, or that only the browser
 // may read. Those are as they came out last, or are missing. After an error, also of ctx, there is no folder.
 func copyLive(ctx context.Context, from, into string) (torn []string, err error) {
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // it was only read
 	if err := os.Mkdir(into, 0o700); err != nil {
 		return nil, err
 	}
-	c := &copying{ctx: ctx, from: from, into: into, done: map[string]bool{}}
+	c := &liveCopy{ctx: ctx, from: root, into: into, done: map[string]bool{}}
 	for _, onlyDatabases := range []bool{true, false} {
 		if err := c.folder("", onlyDatabases); err != nil {
 			return nil, errors.Join(cmp.Or(ctx.Err(), err), os.RemoveAll(into))
@@ -63,19 +68,31 @@ func copyLive(ctx context.Context, from, into string) (torn []string, err error)
 	return c.torn, nil
 }
 
-// copying is one copyLive. Paths are of the profile's folder, with slashes.
-type copying struct {
-	ctx        context.Context
-	from, into string
-	done       map[string]bool // databases, and LevelDB folders
-	torn       []string
+// liveCopy is one copyLive. Paths are of the profile's folder, with slashes.
+type liveCopy struct {
+	ctx  context.Context
+	from *os.Root // a run may put a link into the place of a file: none is followed out of the folder
+	into string
+	done map[string]bool // databases, and LevelDB folders
+	torn []string
 }
 
-func (c *copying) source(at string) string { return filepath.Join(c.from, filepath.FromSlash(at)) }
-func (c *copying) target(at string) string { return filepath.Join(c.into, filepath.FromSlash(at)) }
+// open opens a regular file of the profile. What else a run may have put into its place is taken for missing, and never waited for.
+func (c *liveCopy) open(at string) (*os.File, error) {
+	f, err := c.from.OpenFile(filepath.FromSlash(at), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fs.ErrNotExist, err, f.Close())
+	}
+	return f, nil
+}
+
+func (c *liveCopy) target(at string) string { return filepath.Join(c.into, filepath.FromSlash(at)) }
 
 // folder copies what a folder holds, its files first: the lists of a folder before what they name.
-func (c *copying) folder(at string, onlyDatabases bool) error {
+func (c *liveCopy) folder(at string, onlyDatabases bool) error {
 	entries, err := c.list(at)
 	if err != nil {
 		return missing(err)
@@ -109,7 +126,7 @@ func (c *copying) folder(at string, onlyDatabases bool) error {
 }
 
 // subfolder copies a folder. It gets its permissions and times when all that it holds is there.
-func (c *copying) subfolder(at string, entry fs.DirEntry, onlyDatabases bool) error {
+func (c *liveCopy) subfolder(at string, entry fs.DirEntry, onlyDatabases bool) error {
 	info, err := entry.Info()
 	if err != nil {
 		return missing(err)
@@ -124,16 +141,16 @@ func (c *copying) subfolder(at string, entry fs.DirEntry, onlyDatabases bool) er
 }
 
 // list returns what of a folder is kept, by name.
-func (c *copying) list(at string) ([]fs.DirEntry, error) {
-	entries, err := os.ReadDir(c.source(at))
+func (c *liveCopy) list(at string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(c.from.FS(), cmp.Or(at, "."))
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return leaveOut(path.Join(at, e.Name()), e.IsDir()) }), err
 }
 
 // file copies a file or a link. What is neither, such as a socket, is nothing that can be kept.
-func (c *copying) file(at string, entry fs.DirEntry, onlyDatabases bool) error {
+func (c *liveCopy) file(at string, entry fs.DirEntry, onlyDatabases bool) error {
 	switch {
 	case entry.Type() == fs.ModeSymlink && !onlyDatabases:
-		target, err := os.Readlink(c.source(at))
+		target, err := c.from.Readlink(filepath.FromSlash(at))
 		if err != nil {
 			return missing(err)
 		}
@@ -149,7 +166,7 @@ func (c *copying) file(at string, entry fs.DirEntry, onlyDatabases bool) error {
 }
 
 // isBesideDatabase reports whether a file belongs to a database that was copied with it.
-func (c *copying) isBesideDatabase(at string) bool {
+func (c *liveCopy) isBesideDatabase(at string) bool {
 	return slices.ContainsFunc(besideDatabase(), func(ending string) bool {
 		of, ok := strings.CutSuffix(at, ending)
 		return ok && c.done[of]
@@ -157,8 +174,8 @@ func (c *copying) isBesideDatabase(at string) bool {
 }
 
 // isDatabase reports whether a file is one of SQLite. One that cannot be opened is none: it shows again when it is copied.
-func (c *copying) isDatabase(at string) bool {
-	f, err := os.Open(c.source(at))
+func (c *liveCopy) isDatabase(at string) bool {
+	f, err := c.open(at)
 	if err != nil {
 		return false
 	}
@@ -178,7 +195,7 @@ func isManifest(name string) bool { return strings.HasPrefix(name, "MANIFEST-") 
 
 // database makes attempts at a copy until one is of one moment, and notes a database of which none was, or which was damaged at that
 // moment.
-func (c *copying) database(at string, attempt func(at string) error) error {
+func (c *liveCopy) database(at string, attempt func(at string) error) error {
 	c.done[at] = true
 	wait := firstWait
 	for range attempts {
@@ -202,7 +219,7 @@ func (c *copying) database(at string, attempt func(at string) error) error {
 }
 
 // sqlite copies a database with the journal or the log that lies beside it, and makes one file of them.
-func (c *copying) sqlite(at string) error {
+func (c *liveCopy) sqlite(at string) error {
 	files := []string{at, at + "-journal", at + "-wal"} // not the memory, which is made anew
 	for _, f := range files {
 		if err := errors.Join(missing(os.Remove(c.target(f))), missing(c.copyFile(f))); err != nil { // as they are now, or not at all
@@ -230,7 +247,7 @@ func (c *copying) sqlite(at string) error {
 // store copies a LevelDB folder. CURRENT and MANIFEST say which tables and logs count. If they are still the same when the folder is
 // listed, all of those are in it: MANIFEST changes before a file goes. Tables never change, a log only grows, and one that is cut
 // off anywhere is read up to there. So only a file that goes before it is copied makes another attempt necessary.
-func (c *copying) store(at string) error {
+func (c *liveCopy) store(at string) error {
 	lists, _, err := c.storeFiles(at)
 	if errors.Is(err, fs.ErrNotExist) { // the whole folder has gone
 		return c.removeOthers(at, nil)
@@ -258,7 +275,7 @@ func (c *copying) store(at string) error {
 }
 
 // copyAll copies files of a folder.
-func (c *copying) copyAll(at string, names []string) error {
+func (c *liveCopy) copyAll(at string, names []string) error {
 	for _, name := range names {
 		if err := c.copyFile(path.Join(at, name)); err != nil {
 			return err
@@ -268,7 +285,7 @@ func (c *copying) copyAll(at string, names []string) error {
 }
 
 // storeFiles returns the names of the files of a LevelDB folder, the oldest first: those that say which count, and the others.
-func (c *copying) storeFiles(at string) (lists, others []string, err error) {
+func (c *liveCopy) storeFiles(at string) (lists, others []string, err error) {
 	entries, err := c.list(at)
 	for _, e := range entries {
 		switch {
@@ -283,7 +300,7 @@ func (c *copying) storeFiles(at string) (lists, others []string, err error) {
 }
 
 // removeOthers removes what an earlier attempt copied and what is gone now.
-func (c *copying) removeOthers(at string, files []string) error {
+func (c *liveCopy) removeOthers(at string, files []string) error {
 	entries, err := os.ReadDir(c.target(at))
 	for _, e := range entries {
 		if !e.IsDir() && !slices.Contains(files, e.Name()) {
@@ -294,11 +311,11 @@ func (c *copying) removeOthers(at string, files []string) error {
 }
 
 // hasTable reports whether an earlier attempt copied a table whole.
-func (c *copying) hasTable(at, name string) bool {
+func (c *liveCopy) hasTable(at, name string) bool {
 	if ext := path.Ext(name); ext != ".ldb" && ext != ".sst" {
 		return false
 	}
-	now, err := os.Stat(c.source(path.Join(at, name)))
+	now, err := c.from.Lstat(filepath.Join(filepath.FromSlash(at), name))
 	if err != nil {
 		return false
 	}
@@ -311,8 +328,8 @@ const copyPart = 64 << 20
 
 // copyFile copies a file as long as it is now. The kernel copies where it can, which costs no space on some file systems. The error
 // is fs.ErrNotExist if there is none.
-func (c *copying) copyFile(at string) error {
-	in, err := os.Open(c.source(at))
+func (c *liveCopy) copyFile(at string) error {
+	in, err := c.open(at)
 	if err != nil {
 		return err
 	}
@@ -341,8 +358,8 @@ func (c *copying) copyFile(at string) error {
 }
 
 // same reports whether a file has the bytes that its copy has. There may be neither.
-func (c *copying) same(at string) (bool, error) {
-	original, err := os.Open(c.source(at))
+func (c *liveCopy) same(at string) (bool, error) {
+	original, err := c.open(at)
 	if missing(err) != nil {
 		return false, err
 	}

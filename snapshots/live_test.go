@@ -350,3 +350,28 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestLiveFollowsNoLink: a run may put a link or a pipe into the place of a file, to have the server read what the run may not. Neither
+// is read, and a pipe is not waited for.
+func TestLiveFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	from, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	must(t, os.WriteFile(filepath.Join(from, "file"), []byte("file"), 0o600))
+	if err := os.Symlink(secret, filepath.Join(from, "link")); err != nil {
+		t.Skip("no links here")
+	}
+	root, err := os.OpenRoot(from)
+	must(t, err)
+	defer root.Close() //nolint:errcheck // a test's
+	c := &liveCopy{ctx: t.Context(), from: root}
+	f, err := c.open("file")
+	must(t, err)
+	must(t, f.Close())
+	for _, at := range append([]string{"link", "."}, pipeIn(t, from)...) {
+		if f, err := c.open(at); err == nil {
+			t.Errorf("%s was opened", at)
+			must(t, f.Close())
+		}
+	}
+}

@@ -57,14 +57,44 @@ func (k *Keeper) Save(ctx context.Context, profileID string, r Request) (s store
 	case <-ctx.Done():
 		return s, false, ctx.Err()
 	}
+	return k.saveFrom(ctx, p, r, source{dir: k.profileDir(p.ID), stamps: k.stampsFile(p.ID)})
+}
+
+// SaveLive makes a snapshot of a profile whose browser runs, from a copy of its folder. torn are the databases that never held still.
+func (k *Keeper) SaveLive(ctx context.Context, p store.Profile, r Request) (s store.Snapshot, torn []string, err error) {
+	into, err := os.MkdirTemp(k.data, livePrefix)
+	if err != nil {
+		return s, nil, k.problemOf(err)
+	}
+	defer os.RemoveAll(into)
+	if torn, err = copyLive(ctx, k.profileDir(p.ID), filepath.Join(into, "profile")); err != nil {
+		return s, nil, k.problemOf(err)
+	}
+	r.Reason, r.Always = Live, true
+	s, _, err = k.saveFrom(ctx, p, r, source{dir: filepath.Join(into, "profile"), copied: true})
+	return s, torn, err
+}
+
+// livePrefix begins the names of copies of running profiles.
+const livePrefix = ".live-"
+
+// source is the folder that is kept.
+type source struct {
+	dir    string
+	stamps string // "": all of it is read
+	copied bool   // it is a copy: the profile's data do not go on from it
+}
+
+// saveFrom makes a snapshot of a folder.
+func (k *Keeper) saveFrom(ctx context.Context, p store.Profile, r Request, from source) (s store.Snapshot, made bool, err error) {
 	v, wrote, err := k.vault(ctx, p.WorkspaceID)
 	if err != nil {
 		return s, false, err
 	}
 	head, tree := k.head(ctx, v, p)
-	s, made, err = k.save(ctx, v, p, r, head, tree)
+	s, made, err = k.save(ctx, v, p, r, from, head, tree)
 	if errors.Is(err, errPacksGone) { // every pack is written again
-		s, made, err = k.save(ctx, v, p, r, nil, nil)
+		s, made, err = k.save(ctx, v, p, r, from, nil, nil)
 	}
 	if err != nil {
 		k.dropPending(context.WithoutCancel(ctx), wrote.wrote)
@@ -97,12 +127,12 @@ func (k *Keeper) head(ctx context.Context, v *packs.Vault, p store.Profile) (*st
 }
 
 // save keeps the folder, and commits the snapshot.
-func (k *Keeper) save(ctx context.Context, v *packs.Vault, p store.Profile, r Request, head *store.Snapshot, parent *packs.Tree) (
-	s store.Snapshot, made bool, err error) {
+func (k *Keeper) save(ctx context.Context, v *packs.Vault, p store.Profile, r Request, from source, head *store.Snapshot,
+	parent *packs.Tree) (s store.Snapshot, made bool, err error) {
 	s = store.Snapshot{ID: store.NewID(), ProfileID: p.ID, WorkspaceID: p.WorkspaceID, Reason: r.Reason, Name: r.Name, Pinned: r.Pinned,
 		Browser: k.lastBrowser(p.ID), CreatedAt: now()}
-	saved, err := v.Save(ctx, k.profileDir(p.ID), packs.SaveOptions{Subject: subject(p.WorkspaceID, p.ID, s.ID), Parent: parent,
-		Stamps: k.stampsFile(p.ID), Filter: leftOut{}, Always: r.Always,
+	saved, err := v.Save(ctx, from.dir, packs.SaveOptions{Subject: subject(p.WorkspaceID, p.ID, s.ID), Parent: parent,
+		Stamps: from.stamps, Filter: leftOut{}, Always: r.Always,
 		About: map[string]string{"browser": s.Browser, "system": runtime.GOOS}})
 	if err != nil {
 		return s, false, err
@@ -114,7 +144,7 @@ func (k *Keeper) save(ctx context.Context, v *packs.Vault, p store.Profile, r Re
 		s.Parent = &parent.ID
 	}
 	s.Bytes, s.NewBytes = saved.Tree.Bytes(), saved.NewBytes
-	dropped, err := k.commit(ctx, s, saved.Tree)
+	dropped, err := k.commit(ctx, s, saved.Tree, !from.copied)
 	if err != nil {
 		return s, false, errors.Join(err, v.Forget(context.WithoutCancel(ctx), s.ID))
 	}
@@ -125,20 +155,27 @@ func (k *Keeper) save(ctx context.Context, v *packs.Vault, p store.Profile, r Re
 	return s, true, nil
 }
 
-// commit writes a snapshot's row, makes it the head, and removes the rows of those that are not kept any longer.
-func (k *Keeper) commit(ctx context.Context, s store.Snapshot, t *packs.Tree) (dropped []store.Snapshot, err error) {
+// commit writes a snapshot's row, makes it the head if asked, and removes the rows of those that are not kept any longer.
+func (k *Keeper) commit(ctx context.Context, s store.Snapshot, t *packs.Tree, isHead bool) (dropped []store.Snapshot, err error) {
 	err = k.store.Write(ctx, func(q *store.Queries) error {
 		if err := insert(ctx, q, s, t); err != nil {
 			return err
 		}
-		if _, err := q.SetHead(ctx, store.SetHeadParams{ID: s.ProfileID, HeadID: &s.ID}); err != nil {
+		head := s.ID
+		if isHead {
+			if _, err := q.SetHead(ctx, store.SetHeadParams{ID: s.ProfileID, HeadID: &s.ID}); err != nil {
+				return err
+			}
+		} else if p, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: s.ProfileID}); err != nil {
 			return err
+		} else if p.HeadID != nil {
+			head = *p.HeadID
 		}
 		all, err := q.ListSnapshots(ctx, store.ListSnapshotsParams{ProfileID: s.ProfileID})
 		if err != nil {
 			return err
 		}
-		dropped = expendable(all, s.ID, now())
+		dropped = expendable(all, head, now())
 		for _, d := range dropped {
 			if _, err := q.DeleteSnapshot(ctx, store.DeleteSnapshotParams{ID: d.ID, ProfileID: d.ProfileID}); err != nil {
 				return err

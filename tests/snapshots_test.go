@@ -124,9 +124,16 @@ func TestSnapshotByHand(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
 	s := newTestbed(t).serve("--snapshots", "off")
-	id := s.profile(nil)
-	s.start(id, nil)
-	var one snapshotView
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	s.withCookie(id, "kept")
+	s.stop(id)
+	run := s.start(id, nil)
+	var one, live snapshotView
+	s.refused("POST", "/profiles/"+id+"/snapshots", map[string]any{"live": true, "restart": true}, 422, "validation_failed")
+	s.do("POST", "/profiles/"+id+"/snapshots", map[string]any{"live": true, "pinned": true}, 201, &live)
+	if p := s.get(id); p.Run == nil || p.Run.RunID != run.RunID || live.Reason != "live" || live.Current {
+		t.Errorf("while the run goes on: %+v, %+v", live, p.Run)
+	}
 	s.do("POST", "/profiles/"+id+"/snapshots", map[string]any{"name": " Signed in ", "pinned": true, "restart": true}, 201, &one)
 	if p := s.get(id); p.Status != "running" || one.Name != "Signed in" || !one.Pinned || one.Reason != "asked" {
 		t.Errorf("the profile is %s; %+v", p.Status, one)
@@ -138,9 +145,12 @@ func TestSnapshotByHand(t *testing.T) {
 	s.do("DELETE", "/profiles/"+id+"/snapshots/"+one.ID, nil, 204, nil)
 	s.refused("DELETE", "/profiles/"+id+"/snapshots/"+one.ID, nil, 404, "snapshot_not_found")
 	s.stop(id)
-	if all := s.snapshots(id); len(all) > 0 {
+	if all := s.snapshots(id); len(all) != 1 || all[0].ID != live.ID {
 		t.Errorf("with --snapshots off there are %+v", all)
 	}
+	var clone profileView
+	s.do("POST", "/profiles/"+id+"/clone", map[string]any{"snapshotId": live.ID}, 201, &clone)
+	s.hasCookie(clone.ID, "kept")
 }
 
 // filesOf lists a profile's files that browsers write, with sizes and times.
