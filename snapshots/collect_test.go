@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,12 +31,16 @@ func TestCollectAgainstCommits(t *testing.T) {
 	r.rounds(t, 60)
 }
 
-// The same ten thousand times.
+// The same many times. WARREN_ROUNDS is how often.
 func TestCollectAgainstCommitsLong(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
 	r := eagerRig(t)
-	r.rounds(t, 10_000)
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("WARREN_ROUNDS"), "500"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.rounds(t, n)
 }
 
 // eagerRig is a rig without grace, with two profiles.

@@ -60,9 +60,9 @@ func TestNothingIsLost(t *testing.T) {
 	p := newProfiles(t)
 	p.seed("first")
 	r := p.start("first")
-	page := r.open("/one", "/two")
+	r.open("/one", "/two")
 	r.tab("/two")
-	page = r.tab("/one")
+	page := r.tab("/one")
 	if got := r.eval(page, fillPage); got != "filled" {
 		t.Fatal(got)
 	}
