@@ -26,11 +26,16 @@ type folder struct{ dir string }
 // Folder keeps objects as files below a folder, which it makes when it is first needed. Only their owner can read them.
 func Folder(dir string) Blobs { return folder{dir} }
 
-func (f folder) path(name string) (string, error) {
+// checkName says why there can be no object of this name.
+func checkName(name string) error {
 	if !validName.MatchString(name) {
-		return "", fmt.Errorf("%q cannot be the name of an object", name)
+		return fmt.Errorf("%q cannot be the name of an object", name)
 	}
-	return filepath.Join(f.dir, filepath.FromSlash(name)), nil
+	return nil
+}
+
+func (f folder) path(name string) (string, error) {
+	return filepath.Join(f.dir, filepath.FromSlash(name)), checkName(name)
 }
 
 func (f folder) Put(ctx context.Context, name string, size int64, body io.Reader) error {
@@ -80,12 +85,16 @@ func writeWhole(ctx context.Context, path string, size int64, body io.Reader) er
 	}
 	written, err := io.Copy(file, io.LimitReader(reading{ctx, body}, size+1))
 	if err == nil && written != size {
-		err = fmt.Errorf("the object has another size than the %d bytes that were announced", size)
+		err = wrongSize(size)
 	}
 	if err == nil {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())
+}
+
+func wrongSize(size int64) error {
+	return fmt.Errorf("the object has another size than the %d bytes that were announced", size)
 }
 
 // reading ends with its context.

@@ -2,7 +2,6 @@ package packs
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -255,58 +254,5 @@ func TestSettle(t *testing.T) {
 		if left, _ := filepath.Glob(dir + ".*"); len(left) > 0 {
 			t.Errorf("%s: %q is left", name, left)
 		}
-	}
-}
-
-// TestFolder: an object is there whole or not at all, a second Put changes nothing, and no name leaves the folder.
-func TestFolder(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "objects")
-	f := Folder(dir)
-	put := func(name, text string, size int) error {
-		return f.Put(t.Context(), name, int64(size), strings.NewReader(text))
-	}
-	list := func() (names []string) {
-		for o, err := range f.List(t.Context(), "") {
-			must(t, err)
-			names = append(names, o.Name)
-		}
-		return names
-	}
-	if len(list()) > 0 {
-		t.Error("an empty folder lists something")
-	}
-	must(t, put("packs/aa/x", "first", 5))
-	must(t, put("packs/aa/x", "other", 5))
-	if got, err := readAll(t.Context(), f, "packs/aa/x", 100); err != nil || string(got) != "first" {
-		t.Errorf("%q, %v", got, err)
-	}
-	for _, size := range []int{4, 6} {
-		if put("packs/aa/y", "12345", size) == nil {
-			t.Errorf("5 bytes for %d", size)
-		}
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if f.Put(ended, "packs/aa/z", 1, strings.NewReader("z")) == nil {
-		t.Error("put after the end")
-	}
-	for _, name := range []string{"", "/etc/x", "../x", "a/../b", "A", ".new-x", "a//b", "a/", "a\x00", strings.Repeat("../", 9) + "x"} {
-		if put(name, "x", 1) == nil {
-			t.Errorf("the name %q is taken", name)
-		}
-	}
-	if names := list(); len(names) != 1 || names[0] != "packs/aa/x" {
-		t.Errorf("%q", names)
-	}
-	left, err := os.ReadDir(filepath.Join(dir, "packs", "aa"))
-	must(t, err)
-	if len(left) != 1 {
-		t.Errorf("%v is left", left)
-	}
-	must(t, f.Delete(t.Context(), "packs/aa/x"))
-	must(t, f.Delete(t.Context(), "packs/aa/x"))
-	if _, err := f.Get(t.Context(), "packs/aa/x", 0, -1); !errors.Is(err, ErrNone) {
-		t.Error(err)
 	}
 }
