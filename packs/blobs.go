@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"time"
 )
 
 // ErrNone says that there is no object of this name.
@@ -30,4 +31,11 @@ type Blobs interface {
 	Delete(ctx context.Context, name string) error
 	// List goes through the objects whose names begin so, in no order. It is slow: for checks and collection.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
+}
+
+// Sweeper is Blobs in which a writer that was killed leaves something.
+type Sweeper interface {
+	// Sweep removes what was not finished and has not been written to for this long. It returns how much it removed. A writer
+	// that is slower than that gets an error, and its object is not there.
+	Sweep(ctx context.Context, age time.Duration) (removed int, err error)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // conforms holds any Blobs to what the interface says. An object is there whole or not at all, and a second Put changes nothing.
@@ -143,5 +144,48 @@ func TestFolder(t *testing.T) {
 		if len(left) != want {
 			t.Errorf("%v is left in %s", left, path)
 		}
+	}
+}
+
+// TestSweep: what killed writers left is removed once it is old; objects, and what is being written, stay.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "objects")
+	f := Folder(dir)
+	sweep := func(want int) {
+		t.Helper()
+		if n, err := f.(Sweeper).Sweep(t.Context(), time.Hour); n != want || err != nil {
+			t.Errorf("%d removed, %v; want %d", n, err, want)
+		}
+	}
+	sweep(0) // there is no folder
+	long, into := io.Pipe()
+	slow := make(chan error)
+	must(t, f.Put(t.Context(), "packs/aa/x", 1, strings.NewReader("x")))
+	go func() { slow <- f.Put(t.Context(), "packs/aa/slow", 2, long) }()
+	_, err := into.Write([]byte("s"))
+	must(t, err)
+	old := time.Now().Add(-61 * time.Minute)
+	for name, at := range map[string]time.Time{"packs/aa/.new-old": old, ".new-old": old, "packs/aa/.new-young": time.Now()} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600))
+		must(t, os.Chtimes(filepath.Join(dir, name), at, at))
+	}
+	must(t, os.Chtimes(filepath.Join(dir, "packs/aa/x"), old, old))
+	sweep(2)
+	sweep(0)
+	_, err = into.Write([]byte("l"))
+	must(t, errors.Join(err, into.Close(), <-slow))
+	if names := list(t, f, ""); !slices.Equal(names, []string{"packs/aa/slow", "packs/aa/x"}) {
+		t.Errorf("%q", names)
+	}
+	left, err := os.ReadDir(filepath.Join(dir, "packs/aa"))
+	must(t, err)
+	if len(left) != 3 {
+		t.Errorf("%v is left", left)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.(Sweeper).Sweep(ended, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
 	}
 }

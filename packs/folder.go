@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // unfinished begins the names of files that are being written.
@@ -23,7 +24,8 @@ var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
 // folder keeps objects as files.
 type folder struct{ dir string }
 
-// Folder keeps objects as files below a folder, which it makes when it is first needed. Only their owner can read them.
+// Folder keeps objects as files below a folder, which it makes when it is first needed. Only their owner can read them. It is a
+// Sweeper too.
 func Folder(dir string) Blobs { return folder{dir} }
 
 // checkName says why there can be no object of this name.
@@ -152,15 +154,8 @@ func (f folder) Delete(_ context.Context, name string) error {
 func (f folder) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		stop := errors.New("no more")
-		err := filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case errors.Is(err, fs.ErrNotExist): // the folder was never needed, or the object was deleted meanwhile
-				return nil
-			case err != nil:
-				return err
-			case entry.IsDir() || strings.HasPrefix(entry.Name(), unfinished):
+		err := f.walk(ctx, func(path string, entry fs.DirEntry) error {
+			if strings.HasPrefix(entry.Name(), unfinished) {
 				return nil
 			}
 			rel, err := filepath.Rel(f.dir, path)
@@ -169,19 +164,49 @@ func (f folder) List(ctx context.Context, prefix string) iter.Seq2[Object, error
 				return err
 			}
 			info, err := entry.Info()
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if !yield(Object{name, info.Size()}, nil) {
+			if err == nil && !yield(Object{name, info.Size()}, nil) {
 				return stop
 			}
-			return nil
+			return err
 		})
 		if err != nil && !errors.Is(err, stop) {
 			yield(Object{}, err)
 		}
 	}
+}
+
+// walk visits the files. What goes meanwhile is passed over.
+func (f folder) walk(ctx context.Context, visit func(path string, entry fs.DirEntry) error) error {
+	return filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && !entry.IsDir() {
+			err = visit(path, entry)
+		}
+		if errors.Is(err, fs.ErrNotExist) { // the folder was never needed, or the object was deleted meanwhile
+			return nil
+		}
+		return err
+	})
+}
+
+// Sweep is of Sweeper.
+func (f folder) Sweep(ctx context.Context, age time.Duration) (removed int, err error) {
+	young := time.Now().Add(-age)
+	err = f.walk(ctx, func(path string, entry fs.DirEntry) error {
+		if !strings.HasPrefix(entry.Name(), unfinished) {
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil || info.ModTime().After(young) {
+			return err
+		}
+		err = os.Remove(path)
+		if err == nil {
+			removed++
+		}
+		return err
+	})
+	return removed, err
 }
