@@ -46,10 +46,10 @@ func (v *Vault) Load(ctx context.Context, t *Tree, dir string, o LoadOptions) er
 	if err := swap(dir, o.Filter); err != nil {
 		return err
 	}
-	if o.Stamps == "" {
-		return nil
+	if o.Stamps != "" {
+		stampsOf(dir, t).write(o.Stamps) //nolint:errcheck // the folder is there, and without stamps the next save reads all files
 	}
-	return stampsOf(dir, t).write(o.Stamps)
+	return nil
 }
 
 // swap puts the new folder into the place of the old one. Settle goes on from wherever a crash interrupts it.

@@ -54,6 +54,7 @@ func treeName(id string) string { return TreePrefix + id }
 type packer struct {
 	blobs   Blobs
 	keys    keys
+	full    int // bytes at which a pack is put
 	bytes   []byte
 	table   []entry
 	filling *filling
@@ -73,7 +74,7 @@ func (p *packer) add(ctx context.Context, name [nameSize]byte, size int64, seal 
 	length := int64(len(p.bytes)) - at
 	p.table = append(p.table, entry{name[:], at, length, size})
 	into := p.filling
-	if len(p.bytes) < packSize && len(p.table) < maxEntries {
+	if len(p.bytes) < p.full && len(p.table) < maxEntries {
 		return into, at, length, nil
 	}
 	return into, at, length, p.flush(ctx)

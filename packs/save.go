@@ -64,7 +64,8 @@ func (v *Vault) Save(ctx context.Context, dir string, o SaveOptions) (*Saved, er
 		}
 	}
 	if !o.Always && o.Parent != nil && o.Parent.equals(t) {
-		return &Saved{Tree: o.Parent, Same: true, Read: s.read, Left: left}, s.remember(o.Stamps, o.Parent.ID)
+		s.remember(o.Stamps, o.Parent.ID)
+		return &Saved{Tree: o.Parent, Same: true, Read: s.read, Left: left}, nil
 	}
 	if err := s.packer.flush(ctx); err != nil {
 		return nil, err
@@ -74,7 +75,8 @@ func (v *Vault) Save(ctx context.Context, dir string, o SaveOptions) (*Saved, er
 	if err != nil {
 		return nil, err
 	}
-	return &Saved{Tree: t, NewBytes: s.packer.sum + written, Read: s.read, Left: left}, s.remember(o.Stamps, t.ID)
+	s.remember(o.Stamps, t.ID)
+	return &Saved{Tree: t, NewBytes: s.packer.sum + written, Read: s.read, Left: left}, nil
 }
 
 // putTree writes a tree, and returns how many bytes that took.
@@ -122,7 +124,7 @@ func (v *Vault) newSaving(o SaveOptions, t *Tree, files []found) (*saving, error
 	if err != nil {
 		return nil, err
 	}
-	s := &saving{tree: t, sealer: sealer{keys: v.keys, zip: zip}, packer: packer{blobs: v.blobs, keys: v.keys},
+	s := &saving{tree: t, sealer: sealer{keys: v.keys, zip: zip}, packer: packer{blobs: v.blobs, keys: v.keys, full: v.full},
 		now: stamps{Files: map[string]stamp{}}, parent: map[string]*File{}, known: map[[nameSize]byte]location{},
 		buffer: make([]byte, chunkSize)}
 	if o.Parent == nil {
@@ -270,13 +272,13 @@ func (s *saving) resolve() {
 	}
 }
 
-// remember notes that the folder equals a tree.
-func (s *saving) remember(path, tree string) error {
-	if path == "" {
-		return nil
+// remember notes that the folder equals a tree. It may fail, such as on a full disk: the tree is there, and the next save reads
+// all files.
+func (s *saving) remember(path, tree string) {
+	if path != "" {
+		s.now.Tree = tree
+		s.now.write(path) //nolint:errcheck // see above
 	}
-	s.now.Tree = tree
-	return s.now.write(path)
 }
 
 // equals reports whether another tree holds the same files.

@@ -23,7 +23,7 @@ const (
 
 // Subject is what a tree is of. A tree is opened only for the subject that it was sealed for.
 type Subject struct {
-	ID    string // the tree's own: lower-case letters, digits and dashes
+	ID    string // the tree's own: lower-case letters, digits and dashes; new for each Save, also after one that failed
 	Owner string // such as workspace|profile
 }
 

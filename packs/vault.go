@@ -17,6 +17,7 @@ type Vault struct {
 	level   zstd.EncoderLevel
 	settled time.Duration
 	maxTree int // bytes
+	full    int // bytes at which a pack is full
 }
 
 // NewVault returns a vault for a secret of SecretSize random bytes.
@@ -25,7 +26,7 @@ func NewVault(blobs Blobs, secret []byte) (*Vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Vault{blobs, k, zstd.SpeedFastest, settled, maxTree}, nil
+	return &Vault{blobs, k, zstd.SpeedFastest, settled, maxTree, packSize}, nil
 }
 
 // Within returns the same vault for trees whose lists of files take at most most bytes, before they are compressed. To read the
