@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/zstd"
@@ -210,15 +211,16 @@ func place(kinds map[string]string, at, kind string) error {
 	return nil
 }
 
-// isClean reports whether a path stays below its folder, on every system, and is written in the one way.
+// isClean reports whether a path stays below its folder, on every system, and is written in the one way. JSON holds UTF-8 alone.
 func isClean(at string) bool {
-	return at != "." && path.Clean(at) == at && filepath.IsLocal(filepath.FromSlash(at)) && !strings.ContainsAny(at, "\\\x00")
+	return at != "." && path.Clean(at) == at && filepath.IsLocal(filepath.FromSlash(at)) && !strings.ContainsAny(at, "\\\x00") &&
+		utf8.ValidString(at)
 }
 
 // staysBelow reports whether a link's target is relative and in the tree.
 func staysBelow(l Link) bool {
 	return l.Target != "" && !path.IsAbs(l.Target) && isClean(path.Join(path.Dir(l.Path), l.Target)) &&
-		!strings.ContainsAny(l.Target, "\\\x00")
+		!strings.ContainsAny(l.Target, "\\\x00") && utf8.ValidString(l.Target)
 }
 
 func (f *File) check(packs int) error {
