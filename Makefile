@@ -87,9 +87,12 @@ race: browser
 	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m ./browser/...; result=$$?; \
 	wait $$beside && exit $$result
 
-# fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m).
+# fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m). In memory nothing waits for the disk.
+fuzz: export TMPDIR := $(if $(wildcard /dev/shm),/dev/shm,$(TMPDIR))
 fuzz:
 	go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./archive
+	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./packs
+	go test -run '^$$' -fuzz '^FuzzPack$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./packs
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build

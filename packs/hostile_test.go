@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -168,6 +170,30 @@ func TestZipBombs(t *testing.T) {
 	sealed := v.keys.seal(nil, name[:], append([]byte{compressed}, bomb.Bytes()...), nil)
 	if _, err := (opener{v.keys, unzip}).open(Chunk{Name: name, Size: chunkSize}, sealed); !errors.Is(err, ErrDamaged) {
 		t.Errorf("chunk: %v", err)
+	}
+}
+
+// TestShortElements: a tree of many elements that are as short as they can be is read. The bound on its memory is not for it.
+func TestShortElements(t *testing.T) {
+	t.Parallel()
+	v, _ := vault(t)
+	for what, add := range map[string]func(x *Tree, name string){
+		"folders": func(x *Tree, name string) { x.Folders = append(x.Folders, Dir{Path: name}) },
+		"files":   func(x *Tree, name string) { x.Files = append(x.Files, File{Path: name}) },
+		"links":   func(x *Tree, name string) { x.Links = append(x.Links, Link{name, "a"}) },
+		"packs": func(x *Tree, _ string) {
+			x.Packs = append(x.Packs, Pack{fmt.Sprintf("%064d", len(x.Packs)), int64(packTail), 0})
+		},
+		"words": func(x *Tree, name string) { x.About[name] = "" },
+	} {
+		x := &Tree{Version: treeVersion, About: map[string]string{}}
+		for i := range int64(10_000) {
+			add(x, strconv.FormatInt(i, 36))
+		}
+		s := Subject{what, "w|p"}
+		if _, err := openTree(v.keys, s, sealAs(t, v, x, s, true)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 
