@@ -28,7 +28,12 @@ const collectAtOnce = 200
 
 // Collect deletes the packs and trees that no snapshot needs any more.
 func (k *Keeper) Collect(ctx context.Context) error {
-	return errors.Join(k.collectPacks(ctx, time.Now()), k.collectObjects(ctx, time.Now()), k.collectFolders(time.Now()))
+	errs := []error{k.collectPacks(ctx, time.Now()), k.collectObjects(ctx, time.Now()), k.collectFolders(time.Now())}
+	if s, ok := k.blobs.(packs.Sweeper); ok {
+		_, err := s.Sweep(ctx, max(k.going, time.Minute))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // collectFolders removes folders of copies, backups and checks that were killed.
