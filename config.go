@@ -46,6 +46,9 @@ type serveConfig struct {
 	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
 	Snapshots        string        `default:"on" enum:"on,off" env:"WARREN_SNAPSHOTS" help:"Whether a profile that does not say keeps a snapshot of its data at each graceful stop."`
+	BackupEvery      time.Duration `name:"backup-every" default:"0s" env:"WARREN_BACKUP_EVERY" help:"Back the data folder up to --backup-to after so long, again and again, such as 24h. 0: never."`
+	BackupTo         string        `name:"backup-to" env:"WARREN_BACKUP_TO" placeholder:"DIR" help:"The folder of these backups, best on another disk."`
+	BackupNoKey      bool          `name:"backup-no-key" env:"WARREN_BACKUP_NO_KEY" help:"Leave secret.key out of them: keep it elsewhere, since nobody can read passwords and snapshots without it."`
 	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
 	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
 	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
@@ -106,6 +109,7 @@ func (c *serveConfig) resolve() error {
 	c.resolveCheckURLs(&f)
 	c.checkEvery = pool.ParseEvery(c.CheckEvery, f.add)
 	c.checkBounds(&f)
+	c.checkBackups(&f)
 	c.resolveKey(&f)
 	if c.MaxStarting == 0 {
 		c.MaxStarting = runs.DefaultMaxStarting()

@@ -43,6 +43,9 @@ func TestCovered(t *testing.T) {
 	if len(got) != 7 {
 		t.Errorf("covered are %v", got)
 	}
+	if got := (&serveConfig{Data: "/d", BackupTo: "/mnt/b"}).covered(); !slices.Contains(got, "/mnt/b") {
+		t.Errorf("with backups covered are %v", got)
+	}
 	if got := (&serveConfig{Data: "/d", SecretKey: "/etc/secret.key"}).covered(); !slices.Equal(got,
 		[]string{"/d", "/d/profiles", "/etc/secret.key"}) {
 		t.Errorf("covered are %v", got)

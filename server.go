@@ -108,6 +108,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	defer func() { end(); background.Wait() }()
 	background.Go(func() { p.keepSweeping(life) })
 	background.Go(func() { cfg.certificate.keep(life, reload, log) })
+	background.Go(func() { p.keepBackups(life, cfg) })
 	background.Go(func() { p.pool.KeepChecking(life) })
 	background.Go(func() { p.runs.FollowExits(life) })
 	background.Go(func() { p.runs.KeepWarm(life, api.DefaultProfile()) })

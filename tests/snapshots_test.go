@@ -231,7 +231,8 @@ func TestBackupDrill(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
 	g := newTestbed(t)
-	s := g.serve()
+	own := filepath.Join(g.dir, "own")
+	s := g.serve("--backup-every", "24h", "--backup-to", own)
 	id, other := s.profile(map[string]any{"proxyId": s.addProxy(nil)}), s.profile(nil)
 	s.withCookie(id, "in")
 	s.stop(id)
@@ -251,6 +252,12 @@ func TestBackupDrill(t *testing.T) {
 		says(0, "0 faults", "check", "--read-all", to)
 	}
 	says(3, "is not empty", "restore", place)
+	eventually(t, "the server's own backup", enough, func() bool {
+		made, _ := filepath.Glob(filepath.Join(own, "backups", "*")) //nolint:errcheck // the pattern is right
+		return len(made) == 1
+	})
+	says(0, " profiles, ", "restore", "--list", own)
+	says(2, "go together", "serve", "--backup-every", "1h")
 	s.stop(other)
 	if code := s.terminate(); code != 0 {
 		t.Fatalf("the server ended with %d", code)

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"warren/events"
+	"warren/packs"
+	"warren/snapshots"
+)
+
+// The server's own backups, one after another.
+
+// checkBackups notes what is wrong with the flags of backups, and makes the folder absolute.
+func (c *serveConfig) checkBackups(f *faults) {
+	switch {
+	case (c.BackupEvery > 0) != (c.BackupTo != ""):
+		f.add("--backup-every and --backup-to go together: name a folder, and how often")
+	case c.BackupEvery != 0 && c.BackupEvery < time.Minute:
+		f.add("--backup-every is %v, and must be a minute or longer", c.BackupEvery)
+	case strings.HasSuffix(c.BackupTo, ".tar"):
+		f.add("--backup-to %q is one file; name a folder, which gets what it does not have yet", c.BackupTo)
+	case c.BackupTo != "":
+		if abs, err := filepath.Abs(c.BackupTo); err == nil {
+			c.BackupTo = abs
+		}
+	}
+}
+
+// backupRetry is how long after a backup that failed the next one is tried.
+const backupRetry = 10 * time.Minute
+
+// keepBackups makes a backup when the last one of the place is old enough, until ctx ends.
+func (p *product) keepBackups(ctx context.Context, cfg *serveConfig) {
+	if cfg.BackupEvery == 0 {
+		return
+	}
+	to := packs.Folder(cfg.BackupTo)
+	wait := time.Duration(0)
+	if all, err := snapshots.Backups(ctx, to); err == nil && len(all) > 0 {
+		wait = time.Until(all[0].MadeAt.Add(cfg.BackupEvery))
+	}
+	for {
+		select {
+		case <-time.After(max(0, wait)):
+		case <-ctx.Done():
+			return
+		}
+		if wait = cfg.BackupEvery; !p.backUp(ctx, cfg, to) {
+			wait = min(wait, backupRetry)
+		}
+	}
+}
+
+// backupEvent is the data of backup.made and backup.failed, which administrators receive.
+type backupEvent struct {
+	ID           string `json:"id,omitempty"`
+	Profiles     int64  `json:"profiles,omitempty"`
+	WrittenBytes int64  `json:"writtenBytes,omitempty"`
+	Message      string `json:"message,omitempty"` // why it failed
+}
+
+// backUp makes one backup, and publishes how that went.
+func (p *product) backUp(ctx context.Context, cfg *serveConfig, to packs.Blobs) bool {
+	began := time.Now()
+	b, err := snapshots.MakeBackup(ctx, snapshots.BackupOptions{Data: cfg.Data, To: to, Warren: version, KeyFile: cfg.SecretKey,
+		WithKey: !cfg.BackupNoKey})
+	if ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		p.log.Error("a backup failed; the next one is tried soon", "place", cfg.BackupTo, "cause", err)
+		p.events.Publish(events.Event{Type: "backup.failed", Key: events.Administrators, Data: backupEvent{Message: err.Error()}})
+		return false
+	}
+	p.log.Info("a backup was made", "place", cfg.BackupTo, "id", b.ID, "profiles", b.Profiles, "snapshots", b.Snapshots,
+		"written", b.Written, "took", time.Since(began))
+	p.events.Publish(events.Event{Type: "backup.made", Key: events.Administrators, Data: backupEvent{ID: b.ID, Profiles: b.Profiles,
+		WrittenBytes: b.Written}})
+	return true
+}
