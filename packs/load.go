@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -313,46 +314,58 @@ func (w *writer) close() error {
 	return err
 }
 
-// finish sets permissions and times, makes the links, and waits until the disk has everything.
+// finish sets permissions and times, makes the links, and waits until the disk has everything, also what was linked: its writer may
+// not have waited.
 func (l *loading) finish(ctx context.Context) error {
-	syncing, ctx := errgroup.WithContext(ctx)
-	syncing.SetLimit(syncAtOnce)
 	for i := range l.tree.Files {
-		f, linked := &l.tree.Files[i], l.have[i] && l.links
-		syncing.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return finishFile(l.at(f.Path), f, linked)
-		})
-	}
-	if err := syncing.Wait(); err != nil {
-		return err
+		if l.have[i] && l.links {
+			continue
+		}
+		f := &l.tree.Files[i]
+		at, modified := l.at(f.Path), time.Unix(0, f.Modified)
+		if err := errors.Join(ctx.Err(), os.Chtimes(at, modified, modified), os.Chmod(at, fs.FileMode(f.Mode).Perm())); err != nil {
+			return err
+		}
 	}
 	for _, link := range l.tree.Links { // last, so that nothing was written through one
 		if err := os.Symlink(filepath.FromSlash(link.Target), l.at(link.Path)); err != nil {
 			return err
 		}
 	}
+	if err := l.sync(ctx); err != nil {
+		return err
+	}
 	for _, d := range slices.Backward(l.tree.Folders) {
-		at := l.at(d.Path)
-		if err := errors.Join(syncFolder(at), os.Chmod(at, fs.FileMode(d.Mode).Perm())); err != nil {
+		if err := os.Chmod(l.at(d.Path), fs.FileMode(d.Mode).Perm()); err != nil {
 			return err
 		}
 	}
 	return syncFolder(l.into)
 }
 
-// finishFile brings a file to the disk as the tree has it. A linked one is on the disk already.
-func finishFile(path string, f *File, linked bool) error {
-	if linked {
-		return nil
-	}
-	modified := time.Unix(0, f.Modified)
-	if err := errors.Join(os.Chtimes(path, modified, modified), os.Chmod(path, fs.FileMode(f.Mode).Perm())); err != nil {
+// sync waits until the disk has the new folder.
+func (l *loading) sync(ctx context.Context) error {
+	if done, err := syncFileSystem(l.into); done || err != nil {
 		return err
 	}
-	file, err := os.Open(path)
+	syncing, ctx := errgroup.WithContext(ctx)
+	syncing.SetLimit(syncAtOnce)
+	for i := range l.tree.Files {
+		syncing.Go(func() error { return errors.Join(ctx.Err(), syncFile(l.at(l.tree.Files[i].Path))) })
+	}
+	err := syncing.Wait()
+	for _, d := range slices.Backward(l.tree.Folders) {
+		err = errors.Join(err, syncFolder(l.at(d.Path)))
+	}
+	return err
+}
+
+func syncFile(path string) error {
+	flag := os.O_RDONLY
+	if runtime.GOOS == "windows" { // FlushFileBuffers wants the right to write
+		flag = os.O_RDWR
+	}
+	file, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return err
 	}
