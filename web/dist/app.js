@@ -1,21 +1,21 @@
-import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,ConfirmDialog,Country,Dialog,Empty,F,FirstRun,FreeFilter,Grid,
-GridProblem,Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,ProblemBox,ProblemDialog,ProfileDialog,
+import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,CloneDialog,ConfirmDialog,Country,Dialog,Empty,F,FirstRun,FreeFilter,
+Grid,GridProblem,Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,ProblemBox,ProblemDialog,ProfileDialog,
 ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,
-Tags,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,duplicate,endWords,exchange,
+Tags,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,endWords,exchange,
 faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,
-start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-4T345IOX.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-RKVMHSD4.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
- the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["C","Connect to a running browser\
-, or check a proxy"],["Delete","Move to the trash, or delete a proxy"]]]],Keys=class{#app;#prefix=0;constructor(app){this.#app=app}begin(){let press=event=>this.#press(
-event);return addEventListener("keydown",press),()=>removeEventListener("keydown",press)}isPlace({timeStamp,key}){return this.#prefix>0&&timeStamp-this.#prefix<
-PREFIX_MS&&Object.hasOwn(PLACES,key)}#press(event){let app=this.#app;if((event.ctrlKey||event.metaKey)&&!event.altKey&&event.key.toLowerCase()==="k")return event.
-preventDefault(),app.openPalette();if(event.ctrlKey||event.metaKey||event.altKey||event.defaultPrevented)return;let{target}=event;if(target.closest?.('input:not\
-([type="checkbox"]), textarea, select, dialog, [role="menu"], [popover], .stage, [contenteditable]'))return;if(event.key==="Escape")return app.escape();if((event.
-key===" "||event.key==="Enter")&&target.closest?.("button, a, input, summary"))return;if(this.isPlace(event))return this.#prefix=0,event.preventDefault(),app.router.
-go(href(PLACES[event.key]));this.#prefix=event.key==="g"?event.timeStamp:0;let act={"/":()=>focusSearch(),n:()=>app.createHere(),"?":()=>app.open(KeysDialog,{})}[event.
-key];return act?(event.preventDefault(),act()):app.gridKey?.(event)}};function focusSearch(){let box=document.querySelector('main input[type="search"]');box?.focus(),
-box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
+ the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
+ect to a running browser, or check a proxy"],["Delete","Move to the trash, or delete a proxy"]]]],Keys=class{#app;#prefix=0;constructor(app){this.#app=app}begin(){
+let press=event=>this.#press(event);return addEventListener("keydown",press),()=>removeEventListener("keydown",press)}isPlace({timeStamp,key}){return this.#prefix>
+0&&timeStamp-this.#prefix<PREFIX_MS&&Object.hasOwn(PLACES,key)}#press(event){let app=this.#app;if((event.ctrlKey||event.metaKey)&&!event.altKey&&event.key.toLowerCase()===
+"k")return event.preventDefault(),app.openPalette();if(event.ctrlKey||event.metaKey||event.altKey||event.defaultPrevented)return;let{target}=event;if(target.closest?.(
+'input:not([type="checkbox"]), textarea, select, dialog, [role="menu"], [popover], .stage, [contenteditable]'))return;if(event.key==="Escape")return app.escape();
+if((event.key===" "||event.key==="Enter")&&target.closest?.("button, a, input, summary"))return;if(this.isPlace(event))return this.#prefix=0,event.preventDefault(),
+app.router.go(href(PLACES[event.key]));this.#prefix=event.key==="g"?event.timeStamp:0;let act={"/":()=>focusSearch(),n:()=>app.createHere(),"?":()=>app.open(KeysDialog,
+{})}[event.key];return act?(event.preventDefault(),act()):app.gridKey?.(event)}};function focusSearch(){let box=document.querySelector('main input[type="search"\
+]');box?.focus(),box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
     ${LIST.map(([title,keys])=>html`<section key=${title}><h3>${title}</h3><dl class="keys">${keys.map(([key,words])=>html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl></section>`)}
   </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}function useEntry(enter,reason=""){let[key,type]=d(""),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),field=T(null);return{key,type,
 fault,problem,busy,field,submit:async event=>{event.preventDefault();let given=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given)){setFault(given?
@@ -111,10 +111,11 @@ createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},{id:
 ace",label:"Workspace",width:120,rank:10,hidden:!0,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},{id:"disk",label:"On disk",width:88,numeric:!0,
 rank:11,hidden:!0,draw:({diskBytes})=>diskBytes?bytes(diskBytes):NOTHING},{id:"id",label:"ID",width:292,rank:12,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}]}
 function NameCell({profile,open}){return html`${profile.status==="running"&&html`<${Preview} profile=${profile} />`}<span class="two-lines">
-    <button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.name}<//></button></span>`}function StatusCell({
-profile}){let status=PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"};return profile.status!=="stopped"?html`<${Status} of=${status} />`:html`<span class="status quiet" title="Stopped"><span class="dot"></span><span class="visually-hidden">Stopped</span></span>`}
-function System({profile}){return html`<span class="one-line muted">${SYSTEMS[profile.os]||profile.os} ${profile.browserVersion}</span>`}function ProxyCell({profile}){
-let proxy=useProxy(profile.proxyId);if(profile.proxyMissing)return html`<span class="bad-text">Proxy deleted</span>`;if(!profile.proxyId)return html`<span class="muted" title="No proxy (direct connection)"><span class="not-in-card">–</span><span class="in-card">No proxy</span></span>`;
+    <button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.name}<//></button></span><${Temporary} of=${profile} />`}
+function StatusCell({profile}){let status=PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"};return profile.status!=="stopped"?html`<${Status} of=${status} />`:
+html`<span class="status quiet" title="Stopped"><span class="dot"></span><span class="visually-hidden">Stopped</span></span>`}function System({profile}){return html`<span class="one-line muted">${SYSTEMS[profile.
+os]||profile.os} ${profile.browserVersion}</span>`}function ProxyCell({profile}){let proxy=useProxy(profile.proxyId);if(profile.proxyMissing)return html`<span class="bad-text">Proxy deleted</span>`;
+if(!profile.proxyId)return html`<span class="muted" title="No proxy (direct connection)"><span class="not-in-card">–</span><span class="in-card">No proxy</span></span>`;
 if(proxy===void 0)return html`<span class="bone"></span>`;if(proxy===null)return html`<span class="muted">Unknown</span>`;let{lastCheck,status}=proxy,exit=profile.
 run?.proxy?.exitIp?profile.run.proxy:status==="alive"?lastCheck:null,below=status==="dead"&&!exit?html`<span class="bad-text">${faultWords(lastCheck?.error)?.happened||
 "The last check failed."}</span>`:exit?.exitIp?html`${exit.exitIp}${exit.latencyMs!=null?` · ${span(exit.latencyMs)}`:""}`:"Not checked";return html`<span class="two-lines"><span class="with-flag"><${Country} code=${exit?.
@@ -162,7 +163,7 @@ rows,columns,selection,open}} ...${order} opened=${path[0]}
       what=${({name})=>name} tone=${({status})=>`is-${status}`} actionsWidth=${152}
       actions=${profile=>html`<${RowActions} profile=${profile} rows=${rows} />`}
       keys=${{s:profile=>canStart(profile)?start(app,profile,rows):stop(app,profile,rows),v:profile=>profile.status==="running"&&app.router.go(viewOf(profile.id)),
-e:profile=>edit(app,profile,rows),p:profile=>chooseProxy(app,profile,rows),Delete:profile=>askToDelete(app,profile,rows)}} />`}
+e:profile=>edit(app,profile,rows),p:profile=>chooseProxy(app,profile,rows),d:profile=>clone(app,profile),Delete:profile=>askToDelete(app,profile,rows)}} />`}
       ${path[0]&&html`<${ProfileDrawer} key=${path[0]} id=${path[0]} tab=${path[1]} rows=${rows} />`}</div>
     <${ProfileBulk} ...${{selection,rows,total:total??0}} />
     <p class="visually-hidden" role="status">${total!==null&&filtered?`${number(total,atLeast)} profiles match`:""}</p>
@@ -171,16 +172,16 @@ e:profile=>edit(app,profile,rows),p:profile=>chooseProxy(app,profile,rows),Delet
 s search":"these filters"}.</p>
     <button type="button" class="button" onClick=${()=>app.router.refine(Object.fromEntries(FILTERS.map(name=>[name,""])))}>Show all profiles</button><//>`}function create(app){
 app.open(ProfileDialog,{})}function edit(app,profile,rows){app.open(ProfileDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function chooseProxy(app,profile,rows){
-app.open(ProxyDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function canStart({status}){return status==="stopped"||status==="failed"}function RowActions({
-profile,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),why=useNoStart(),{name,status}=profile,running=status==="r\
-unning";return html`<div class="actions">
+app.open(ProxyDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function clone(app,profile){app.open(CloneDialog,{profile})}function canStart({status}){
+return status==="stopped"||status==="failed"}function RowActions({profile,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),
+why=useNoStart(),{name,status}=profile,running=status==="running";return html`<div class="actions">
     ${running&&html`<a class="icon-button" href=${viewOf(profile.id)} aria-label=${`View ${name}`} title="View"><${Icon} name="eye" /></a>`}
     ${running||status==="stopping"?html`<button type="button" class="button small" disabled=${offline} aria-disabled=${busy||!running} aria-label=${`Stop ${name}`} onClick=${()=>stop(
 app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<button type="button" class="button small go" disabled=${!!why} title=${why||void 0} aria-disabled=${busy||
 status==="starting"} aria-label=${`Start ${name}`} onClick=${()=>start(app,profile,rows)}><${Icon} name="play" />Start</button>`}
     <${Menu} label=${`More for ${name}`} items=${[running&&{label:"Connect",icon:"plug",run:()=>connect(app,profile,rows)},{label:"Edit",icon:"edit",keys:"E",run:()=>edit(
-app,profile,rows)},{label:"Choose a proxy",icon:"proxies",keys:"P",run:()=>chooseProxy(app,profile,rows)},{label:"Duplicate",icon:"copy",run:()=>duplicate(app,profile)},
-"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />
+app,profile,rows)},{label:"Choose a proxy",icon:"proxies",keys:"P",run:()=>chooseProxy(app,profile,rows)},{label:"Clone",icon:"copy",keys:"D",run:()=>clone(app,
+profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />
   </div>`}async function chosenOf(api,path,{selection,query,name}){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,known])=>({id,name:known}));let out=[];
 for(let page=1;;page++){let{data,hasMore}=await api.get(path,{...query,page,limit:200});if(out.push(...data.filter(({id})=>!ids.has(id)).map(object=>({id:object.
 id,name:name(object)}))),!hasMore)return out}}var AT_ONCE=4;function one(call){return part=>Promise.all(part.map(item=>call(item).then(()=>({id:item.id}),error=>({id:item.id,error}))))}function ProxyBulk({selection,
@@ -260,25 +261,26 @@ return;answer&&usage.set(new Map(answer.data.map(run=>[run.profileId,run.usage])
 read2();return read2(),document.addEventListener("visibilitychange",visible),()=>{ending.abort(),clearTimeout(timer),document.removeEventListener("visibilitycha\
 nge",visible)}},[api]),usage}function runColumns(usage,open){return[{id:"name",label:"Profile",min:200,grow:2,sort:"name",first:"asc",always:!0,draw:profile=>html`${profile.
 status==="running"&&html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.
-name}<//></button>`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit} run=${run||{}} />`},{id:"for",label:"Running for",width:122,
-sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:172,numeric:!0,rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},
-{id:"traffic",label:"Traffic",width:160,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,
-draw:({id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity} effective=${run?.
-effective} />`},{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.isolation} />`},{id:"browser",label:"Browse\
-r",width:190,rank:8,hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless?", headless":""}</span>`:
-NOTHING3},{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({run})=>run?.pid??NOTHING3}]}function Exit({run}){return run.proxy?html`<span class="with-flag"><${Country} code=${run.
-proxy.country} /> ${run.proxy.exitIp?html`<span class="number">${run.proxy.exitIp}</span>`:html`<span class="muted">Not known yet</span>`}</span>`:html`<span class="muted">No proxy</span>`}
-function For({run}){let now=useNow();return run?.startedAt?html`<time class="number" datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt,
-now)}</time>`:NOTHING3}var MEMORY={__proto__:null,pss:"Memory, with its share of what processes share (PSS)",rss:"Memory of its processes; what they share count\
-s for each (RSS)"};function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;let{cpuPercent:cpu,memoryBytes:memory,memoryKind,processes}=now,
-parts=[memory==null?"":bytes(memory),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} %`].filter(Boolean).join(" · ");return html`<span class="one-line" title=${[
-MEMORY[memoryKind],processes!=null&&count(processes,"process","processes")].filter(Boolean).join(". ")}>${parts||"–"}</span>`}function Traffic({usage,id}){let{
-bytesUp:up,bytesDown:down}=useStore(usage).get(id)||{};return up==null&&down==null?NOTHING3:html`<span class="one-line">↓ ${bytes(down||0)} ↑ ${bytes(up||0)}</span>`}
-function Clients({usage,id}){let{clients=0,viewers=0}=useStore(usage).get(id)||{},words=[clients>0&&count(clients,"client"),viewers>0&&count(viewers,"viewer")].
-filter(Boolean);return words.length?html`<span class="two-lines">${words.map(one2=>html`<span class="one-line" key=${one2}>${one2}</span>`)}</span>`:NOTHING3}function Identity({
-effective}){if(!effective?.os)return NOTHING3;let{os,browserVersion,timezone,locale}=effective;return html`<span class="two-lines"><span class="one-line">${SYSTEMS[os]||
-os} ${browserVersion}</span><span class="sub">${[timezone,[].concat(locale||[])[0]].filter(Boolean).join(" · ")}</span></span>`}function Isolation({isolation}){
-if(!isolation)return NOTHING3;let network={__proto__:null,namespace:"Own network",loopback:"Own relay"}[isolation.network]||isolation.network;return html`<span class="two-lines"><span class="one-line">${network}</span><span class="sub">${isolation.
+name}<//></button><${Temporary} of=${profile} />`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit} run=${run||{}} />`},{id:"\
+for",label:"Running for",width:122,sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:172,numeric:!0,
+rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},{id:"traffic",label:"Traffic",width:160,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},
+{id:"clients",label:"Clients",width:112,rank:4,draw:({id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,
+draw:({run})=>html`<${Identity} effective=${run?.effective} />`},{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.
+isolation} />`},{id:"browser",label:"Browser",width:190,rank:8,hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.
+version}${run.headless?", headless":""}</span>`:NOTHING3},{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({run})=>run?.pid??NOTHING3}]}function Exit({
+run}){return run.proxy?html`<span class="with-flag"><${Country} code=${run.proxy.country} /> ${run.proxy.exitIp?html`<span class="number">${run.proxy.exitIp}</span>`:
+html`<span class="muted">Not known yet</span>`}</span>`:html`<span class="muted">No proxy</span>`}function For({run}){let now=useNow();return run?.startedAt?html`<time class="number" datetime=${run.
+startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt,now)}</time>`:NOTHING3}var MEMORY={__proto__:null,pss:"Memory, with its share of what processe\
+s share (PSS)",rss:"Memory of its processes; what they share counts for each (RSS)"};function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;
+let{cpuPercent:cpu,memoryBytes:memory,memoryKind,processes}=now,parts=[memory==null?"":bytes(memory),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} \
+%`].filter(Boolean).join(" · ");return html`<span class="one-line" title=${[MEMORY[memoryKind],processes!=null&&count(processes,"process","processes")].filter(
+Boolean).join(". ")}>${parts||"–"}</span>`}function Traffic({usage,id}){let{bytesUp:up,bytesDown:down}=useStore(usage).get(id)||{};return up==null&&down==null?
+NOTHING3:html`<span class="one-line">↓ ${bytes(down||0)} ↑ ${bytes(up||0)}</span>`}function Clients({usage,id}){let{clients=0,viewers=0}=useStore(usage).get(
+id)||{},words=[clients>0&&count(clients,"client"),viewers>0&&count(viewers,"viewer")].filter(Boolean);return words.length?html`<span class="two-lines">${words.map(
+one2=>html`<span class="one-line" key=${one2}>${one2}</span>`)}</span>`:NOTHING3}function Identity({effective}){if(!effective?.os)return NOTHING3;let{os,browserVersion,
+timezone,locale}=effective;return html`<span class="two-lines"><span class="one-line">${SYSTEMS[os]||os} ${browserVersion}</span><span class="sub">${[timezone,[].
+concat(locale||[])[0]].filter(Boolean).join(" · ")}</span></span>`}function Isolation({isolation}){if(!isolation)return NOTHING3;let network={__proto__:null,namespace:"\
+Own network",loopback:"Own relay"}[isolation.network]||isolation.network;return html`<span class="two-lines"><span class="one-line">${network}</span><span class="sub">${isolation.
 files==="namespace"?"Own files · ":""}${isolation.sandbox?"Sandbox on":html`<span class="bad-text">Sandbox off</span>`}</span></span>`}function RunningPage({params,
 path}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"lastStartedAt"),[wall,setWall]=d(()=>recall("running.wall",!1)),{rows,selection,
 view}=useList("/profiles",{status:"running",search:params.get("search")||"",workspaceId,sort:order.sort,order:order.order},onProfileEvent),usage=useUsage(app.api),
@@ -304,7 +306,7 @@ wall",on||null)};return html`<div class="page">
   </div>`}function Wall({rows,view}){return A(()=>rows.want(0,view.total??0),[view.version]),html`<ul class="wall" aria-label="Running browsers">${rows.loaded().
 map(profile=>html`<li key=${profile.id} class="wall-item" data-id=${profile.id}>
     <${Tile} profile=${profile} />
-    <div class="wall-foot"><span class="wall-name"><${Country} code=${profile.run?.proxy?.country} bare /><${Name}>${profile.name}<//></span>
+    <div class="wall-foot"><span class="wall-name"><${Country} code=${profile.run?.proxy?.country} bare /><${Name}>${profile.name}<//><${Temporary} of=${profile} /></span>
       <a class="icon-button" href=${viewOf(profile.id)} aria-label=${`View ${profile.name}`} title="View"><${Icon} name="eye" /></a></div></li>`)}</ul>`}function NothingRuns(){
 let app=useApp(),[last,setLast]=d([]);return A(()=>{app.api.get("/profiles",{sort:"lastStartedAt",limit:3,page:1,neverStarted:!1}).then(({data})=>setLast(data),
 ()=>{})},[]),html`<${Empty} title="Nothing is running"><p>Start a profile to see its browser here.</p>

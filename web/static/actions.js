@@ -4,7 +4,7 @@ import { NO_BROWSER } from './browsers.js';
 import { Name } from './components.js';
 import { ConfirmDialog } from './dialog.js';
 import { count, keptFor, proxyName } from './format.js';
-import { CheckDialog, ConnectDialog, more, ProfileDialog, ProxyDialog } from './lazy.js';
+import { CheckDialog, ConnectDialog, ProxyDialog } from './lazy.js';
 import { viewOf } from './preview.js';
 import { href } from './route.js';
 import { checkSentence, faultWords } from './words.js';
@@ -59,21 +59,6 @@ export function beginMany(app, profiles) {
   });
 }
 
-// duplicate creates a profile with the settings of another, without its data. One whose proxy was deleted is shown in the form first: it must not go out directly.
-export function duplicate(app, { id, name }) {
-  return app.during(id, async () => {
-    try {
-      const { copyOf } = await more();
-      const profile = await app.api.get(`/profiles/${encodeURIComponent(id)}`);
-      if (profile.proxyMissing) return app.open(ProfileDialog, { like: { ...copyOf(profile), proxyMissing: true } });
-      const made = await app.api.post('/profiles', copyOf(profile));
-      return app.toasts.say({ text: `Created ${made.name}`, more: 'It has the same settings, and no cookies or data.', tone: 'good', action: { label: 'Show', run: () => app.router.go(href('profiles', undefined, [made.id])) } });
-    } catch (problem) {
-      return app.fail(`${name} was not duplicated`, problem);
-    }
-  });
-}
-
 // restart closes a running browser and starts it again, with the settings of now.
 export function restart(app, profile, body) {
   return app.during(profile.id, async () => {
@@ -112,7 +97,7 @@ export function stop(app, profile, rows) {
     rows?.patch(profile.id, { status: 'stopping' });
     try {
       await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`);
-      app.toasts.say({ text: `${profile.name} is stopped. Its tabs and cookies are kept.`, tone: 'good' });
+      app.toasts.say({ text: profile.temporary ? `${profile.name} is stopped and deleted. It was temporary.` : `${profile.name} is stopped. Its tabs and cookies are kept.`, tone: 'good' });
     } catch (problem) {
       app.fail(`${profile.name} did not stop`, problem);
     }

@@ -35,6 +35,11 @@ export function Tags({ tags = [], choose, most = 3 }) {
   </ul>`;
 }
 
+// Temporary marks a profile that is deleted when its run ends.
+export function Temporary({ of: { temporary } }) {
+  return temporary && html`<span class="temporary" title="Temporary: deleted with its data when its run ends"><${Icon} name="hourglass" /><span class="visually-hidden">Temporary</span></span>`;
+}
+
 // Country is in flag.js, Menu in menu.js.
 export { Country } from './flag.js';
 export { Menu } from './menu.js';

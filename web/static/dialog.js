@@ -1,5 +1,5 @@
 // Dialogs: the browser's own <dialog>, which keeps the focus inside, closes on Escape, and returns the focus.
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
 import { ProblemBox } from './components.js';
@@ -38,8 +38,19 @@ export function Dialog({ title, lead, sheet, about, close, children }) {
   </dialog>`;
 }
 
+// useTold returns a function that does a dialog's work. Its failure is told also when the dialog was closed meanwhile.
+export function useTold(subject) {
+  const app = useApp();
+  const gone = useRef(false);
+  useEffect(() => () => { gone.current = true; }, []);
+  return (work) => work().catch((problem) => {
+    if (gone.current) app.fail(subject, problem);
+    throw problem;
+  });
+}
+
 // ConfirmDialog asks before an action that is hard to undo, and shows its failure.
-export function ConfirmDialog({ title, children, verb, work, tone = 'danger', cancel = 'Cancel', close }) {
+export function ConfirmDialog({ title, children, verb, doing = 'One moment…', work, tone = 'danger', cancel = 'Cancel', close }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const app = useApp();
@@ -59,7 +70,7 @@ export function ConfirmDialog({ title, children, verb, work, tone = 'danger', ca
     <div class="dialog-content">${children}<${ProblemBox} problem=${problem} /></div>
     <footer class="dialog-foot">
       <button type="button" class="button" autofocus onClick=${close}>${cancel}</button>
-      <button type="button" class=${`button ${tone}`} disabled=${busy} onClick=${confirm}>${busy ? 'One moment…' : verb}</button>
+      <button type="button" class=${`button ${tone}`} disabled=${busy} onClick=${confirm}>${busy ? doing : verb}</button>
     </footer>
   <//>`;
 }

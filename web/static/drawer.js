@@ -29,7 +29,7 @@ export function useObject(path, names) {
 }
 
 // Drawer shows tabs: [{id, label, draw}], the first one by default. draw is called with nothing when its tab is shown.
-export function Drawer({ label, title, below, actions, tabs, tab, problem, ready }) {
+export function Drawer({ label, title, below, note, actions, tabs, tab, problem, ready }) {
   const app = useApp();
   const box = useRef(null);
   const shown = tabs.find(({ id }) => id === tab) || tabs[0];
@@ -63,6 +63,7 @@ export function Drawer({ label, title, below, actions, tabs, tab, problem, ready
   return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${escape}>
     <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below && html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
+    ${note && html`<div class="drawer-note">${note}</div>`}
     <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({ id, label: words, note }) => html`<button type="button" key=${id} role="tab" id=${`tab-${id}`} aria-selected=${id === shown.id} aria-controls="tab-panel"
       tabindex=${id === shown.id ? 0 : -1} class="tab" onClick=${() => app.router.open(object, id)}>${words}${note && html`<span class="tab-note">${note}</span>`}</button>`)}</div>
     <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>

@@ -137,14 +137,14 @@ export function TagField({ form, name, label, hint }) {
 }
 
 // Tick is a checkbox with its words. `member` is as Field's.
-export function Tick({ form, name, member = name, label, hint }) {
+export function Tick({ form, name, member = name, label, hint, disabled }) {
   const id = useId();
   const faults = form.faults(member);
   useEffect(() => {
     form.names.add(member);
     return () => form.names.delete(member);
   }, [member]);
-  return html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} aria-describedby=${hint ? `${id}-hint` : undefined} onChange=${(event) => form.set(name, event.currentTarget.checked)} /><span>${label}</span></label>
+  return html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} disabled=${disabled} aria-describedby=${hint ? `${id}-hint` : undefined} onChange=${(event) => form.set(name, event.currentTarget.checked)} /><span>${label}</span></label>
     ${faults.length > 0 && html`<p class="fault">${faults.map((fault) => sentence(fault.message)).join(' ')}</p>`}
     ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`;
 }

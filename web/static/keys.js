@@ -9,7 +9,7 @@ const PLACES = { p: 'profiles', x: 'proxies', r: 'running', t: 'trash', s: 'sett
 
 const LIST = [
   ['On every page', [['Ctrl K', 'Search and commands'], ['/', 'Search the list'], ['N', 'New profile; on the Proxies page, add proxies'], ['G then P, X, R, T, S', 'Go to profiles, proxies, running, trash, settings'], ['?', 'Show this list'], ['Esc', 'Close what is open, or clear the selection']]],
-  ['In a list', [['J K ↓ ↑', 'Next and previous row'], ['X or Space', 'Select the row; with Shift all since the last'], ['Enter', 'Open the row'], ['S', 'Start or stop'], ['V', 'View a running browser'], ['E', 'Edit'], ['P', 'Choose a proxy'], ['C', 'Connect to a running browser, or check a proxy'], ['Delete', 'Move to the trash, or delete a proxy']]],
+  ['In a list', [['J K ↓ ↑', 'Next and previous row'], ['X or Space', 'Select the row; with Shift all since the last'], ['Enter', 'Open the row'], ['S', 'Start or stop'], ['V', 'View a running browser'], ['E', 'Edit'], ['P', 'Choose a proxy'], ['D', 'Clone a profile'], ['C', 'Connect to a running browser, or check a proxy'], ['Delete', 'Move to the trash, or delete a proxy']]],
 ];
 
 // Keys listens to the keyboard until its end is called.

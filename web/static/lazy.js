@@ -29,6 +29,7 @@ function lazy(name) {
 
 export const AddProxies = lazy('AddProxies');
 export const CheckDialog = lazy('CheckDialog');
+export const CloneDialog = lazy('CloneDialog');
 export const ConnectDialog = lazy('ConnectDialog');
 export const FirstRun = lazy('FirstRun');
 export const Install = lazy('Install');

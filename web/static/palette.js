@@ -7,6 +7,7 @@ import { Country } from './flag.js';
 import { proxyName } from './format.js';
 import { Icon } from './icons.js';
 import { viewOf } from './preview.js';
+import { CloneDialog } from './profiles/clone.js';
 import { href } from './route.js';
 import { PROFILE_STATUS } from './words.js';
 
@@ -45,12 +46,13 @@ function commands(app) {
 
 function ofProfile(app, profile) {
   const running = profile.status === 'running';
+  const clone = { label: 'Clone', run: () => app.open(CloneDialog, { profile }) };
   return {
     key: profile.id, label: profile.name, icon: 'profiles', note: profile.status === 'stopped' ? '' : PROFILE_STATUS[profile.status]?.text, group: 'Profiles',
     run: () => app.router.go(href('profiles', undefined, [profile.id])),
     more: running
-      ? [{ label: 'View', run: () => app.router.go(viewOf(profile.id)) }, { label: 'Connect', run: () => connect(app, profile) }, { label: 'Stop', run: () => stop(app, profile) }]
-      : [{ label: 'Start', run: () => start(app, profile) }],
+      ? [{ label: 'View', run: () => app.router.go(viewOf(profile.id)) }, { label: 'Connect', run: () => connect(app, profile) }, { label: 'Stop', run: () => stop(app, profile) }, clone]
+      : [{ label: 'Start', run: () => start(app, profile) }, clone],
   };
 }
 

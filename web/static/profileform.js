@@ -11,14 +11,12 @@ import { count } from './format.js';
 import { Form, number, Section, Text, Tick, useForm } from './forms.js';
 import { IDENTITY, IdentityFields, identitySummary, LimitFields, LIMITS, limitsSummary, NameField, NETWORK, NetworkFields, networkSummary, NOTES, NotesFields, ProfileProxy, Tags } from './profiles/form/fields.js';
 import { changes, FIELDS, toBody, toValues, withoutDefaults } from './profiles/form/values.js';
-import { DELETED } from './proxychoice.js';
 import { useStore } from './store.js';
 
 const MOST_COPIES = 100;
 
-// ProfileDialog creates a profile, or changes one. It then reads the profile first, to start from its current values. `like` are the settings that a new one
-// begins with.
-export function ProfileDialog({ profile, like, done, close }) {
+// ProfileDialog creates a profile, or changes one. It then reads the profile first, to start from its current values.
+export function ProfileDialog({ profile, done, close }) {
   const app = useApp();
   const [read, setRead] = useState(null);
   const [problem, setProblem] = useState(null);
@@ -26,7 +24,7 @@ export function ProfileDialog({ profile, like, done, close }) {
   useEffect(() => {
     if (profile) app.api.full('GET', path).then(setRead, setProblem);
   }, []);
-  if (!profile) return html`<${Dialog} sheet title="New profile" close=${close}><${NewForm} ...${{ like, done, close }} /><//>`;
+  if (!profile) return html`<${Dialog} sheet title="New profile" close=${close}><${NewForm} ...${{ done, close }} /><//>`;
   return html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.name}<//>`} close=${close}>
     ${read
       ? html`<${EditForm} ...${{ ...read, path, done, close }} />`
@@ -59,10 +57,10 @@ export async function saveProfile(app, version, values) {
   return saved && saved.data;
 }
 
-function NewForm({ like, done, close }) {
+function NewForm({ done, close }) {
   const app = useApp();
   const workspace = useStore(app.model.workspace);
-  const form = useForm({ ...toValues(like, workspace), workspaceId: like?.workspaceId || workspace, copies: '1', each: false });
+  const form = useForm({ ...toValues(null, workspace), copies: '1', each: false });
   const copies = number(form.values.copies);
   const many = copies !== 1;
   const create = async ({ copies: _, each, ...values }) => {
@@ -81,10 +79,9 @@ function NewForm({ like, done, close }) {
     then?.(made);
   };
   const start = (made) => (many ? beginMany(app, made) : begin(app, made[0]));
-  const off = form.busy || (form.values.proxyId === DELETED && !(many && form.values.each));
   const foot = html`<button type="button" class="button" onClick=${close}>Cancel</button>
-    <button type="button" class="button" disabled=${off} onClick=${() => form.send(make(start))}>Create and start</button>
-    <button class="button primary" disabled=${off}>${form.busy ? 'Creating…' : 'Create'}</button>`;
+    <button type="button" class="button" disabled=${form.busy} onClick=${() => form.send(make(start))}>Create and start</button>
+    <button class="button primary" disabled=${form.busy}>${form.busy ? 'Creating…' : 'Create'}</button>`;
   return html`<${Form} form=${form} work=${make()} foot=${foot}>
     <${Sections} form=${form} many=${many} />
   <//>`;

@@ -1,7 +1,7 @@
 // The columns of profiles, and their cells.
 import { html } from '../html.js';
 import { useNow } from '../app-context.js';
-import { Ago, Name, Status, Tags } from '../components.js';
+import { Ago, Name, Status, Tags, Temporary } from '../components.js';
 import { Country } from '../flag.js';
 import { bytes, lasting, moment, proxyName, span } from '../format.js';
 import { Icon } from '../icons.js';
@@ -31,7 +31,7 @@ export function profileColumns({ choose, open }) {
 
 function NameCell({ profile, open }) {
   return html`${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<span class="two-lines">
-    <button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button></span>`;
+    <button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button></span><${Temporary} of=${profile} />`;
 }
 
 // StatusCell shows the exception: a profile that is stopped has a dot alone.

@@ -1,7 +1,7 @@
 // The profiles: the grid, its filters, and what can be done with one or many.
 import { useState } from 'preact/hooks';
 import { html } from '../html.js';
-import { askToDelete, connect, duplicate, start, stop } from '../actions.js';
+import { askToDelete, connect, start, stop } from '../actions.js';
 import { useApp } from '../app-context.js';
 import { NoBrowser, useNoStart } from '../browsers.js';
 import { Empty } from '../components.js';
@@ -10,7 +10,7 @@ import { Grid, GridProblem } from '../grid/grid.js';
 import { Chips, ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
-import { FirstRun, ProfileDialog, ProfileDrawer, ProxyDialog } from '../lazy.js';
+import { CloneDialog, FirstRun, ProfileDialog, ProfileDrawer, ProxyDialog } from '../lazy.js';
 import { Menu } from '../menu.js';
 import { viewOf } from '../preview.js';
 import { SearchBox } from '../searchbox.js';
@@ -58,7 +58,7 @@ export function ProfilesPage({ params, path }) {
     <div class="page-body">${first ? html`<${FirstRun} hold=${hold} end=${end} />` : total === 0 && !view.problem ? html`<${NoProfiles} />` : html`<${Grid} label="Profiles" ...${{ rows, columns, selection, open }} ...${order} opened=${path[0]}
       what=${({ name }) => name} tone=${({ status }) => `is-${status}`} actionsWidth=${152}
       actions=${(profile) => html`<${RowActions} profile=${profile} rows=${rows} />`}
-      keys=${{ s: (profile) => (canStart(profile) ? start(app, profile, rows) : stop(app, profile, rows)), v: (profile) => profile.status === 'running' && app.router.go(viewOf(profile.id)), e: (profile) => edit(app, profile, rows), p: (profile) => chooseProxy(app, profile, rows), Delete: (profile) => askToDelete(app, profile, rows) }} />`}
+      keys=${{ s: (profile) => (canStart(profile) ? start(app, profile, rows) : stop(app, profile, rows)), v: (profile) => profile.status === 'running' && app.router.go(viewOf(profile.id)), e: (profile) => edit(app, profile, rows), p: (profile) => chooseProxy(app, profile, rows), d: (profile) => clone(app, profile), Delete: (profile) => askToDelete(app, profile, rows) }} />`}
       ${path[0] && html`<${ProfileDrawer} key=${path[0]} id=${path[0]} tab=${path[1]} rows=${rows} />`}</div>
     <${ProfileBulk} ...${{ selection, rows, total: total ?? 0 }} />
     <p class="visually-hidden" role="status">${total !== null && filtered ? `${number(total, atLeast)} profiles match` : ''}</p>
@@ -93,6 +93,10 @@ function chooseProxy(app, profile, rows) {
   app.open(ProxyDialog, { profile, done: (changed) => rows.patch(profile.id, changed) });
 }
 
+function clone(app, profile) {
+  app.open(CloneDialog, { profile });
+}
+
 function canStart({ status }) {
   return status === 'stopped' || status === 'failed';
 }
@@ -113,7 +117,7 @@ export function RowActions({ profile, rows }) {
       running && { label: 'Connect', icon: 'plug', run: () => connect(app, profile, rows) },
       { label: 'Edit', icon: 'edit', keys: 'E', run: () => edit(app, profile, rows) },
       { label: 'Choose a proxy', icon: 'proxies', keys: 'P', run: () => chooseProxy(app, profile, rows) },
-      { label: 'Duplicate', icon: 'copy', run: () => duplicate(app, profile) },
+      { label: 'Clone', icon: 'copy', keys: 'D', run: () => clone(app, profile) },
       'line',
       { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },
     ]} />

@@ -4,7 +4,7 @@ import { html } from '../html.js';
 import { connect, stop } from '../actions.js';
 import { useApp, useNow } from '../app-context.js';
 import { NoBrowser, useNoStart } from '../browsers.js';
-import { Empty, Name } from '../components.js';
+import { Empty, Name, Temporary } from '../components.js';
 import { Country } from '../flag.js';
 import { bytes, count, lasting, moment, number } from '../format.js';
 import { Grid, GridProblem } from '../grid/grid.js';
@@ -54,7 +54,7 @@ function useUsage(api) {
 
 function runColumns(usage, open) {
   return [
-    { id: 'name', label: 'Profile', min: 200, grow: 2, sort: 'name', first: 'asc', always: true, draw: (profile) => html`${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button>` },
+    { id: 'name', label: 'Profile', min: 200, grow: 2, sort: 'name', first: 'asc', always: true, draw: (profile) => html`${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button><${Temporary} of=${profile} />` },
     { id: 'exit', label: 'Exit', min: 150, grow: 1.2, rank: 1, card: true, draw: ({ run }) => html`<${Exit} run=${run || {}} />` },
     { id: 'for', label: 'Running for', width: 122, sort: 'lastStartedAt', rank: 2, card: true, draw: ({ run }) => html`<${For} run=${run} />` },
     { id: 'resources', label: 'Resources', width: 172, numeric: true, rank: 3, card: true, draw: ({ id }) => html`<${Resources} usage=${usage} id=${id} />` },
@@ -151,7 +151,7 @@ function Wall({ rows, view }) {
   useEffect(() => rows.want(0, view.total ?? 0), [view.version]);
   return html`<ul class="wall" aria-label="Running browsers">${rows.loaded().map((profile) => html`<li key=${profile.id} class="wall-item" data-id=${profile.id}>
     <${Tile} profile=${profile} />
-    <div class="wall-foot"><span class="wall-name"><${Country} code=${profile.run?.proxy?.country} bare /><${Name}>${profile.name}<//></span>
+    <div class="wall-foot"><span class="wall-name"><${Country} code=${profile.run?.proxy?.country} bare /><${Name}>${profile.name}<//><${Temporary} of=${profile} /></span>
       <a class="icon-button" href=${viewOf(profile.id)} aria-label=${`View ${profile.name}`} title="View"><${Icon} name="eye" /></a></div></li>`)}</ul>`;
 }
 

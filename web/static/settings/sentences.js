@@ -16,7 +16,7 @@ export const ACTIONS = [
 ];
 
 // ABOUT are the kinds of events that a person can filter by.
-export const ABOUT = [['profile', 'Profiles'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['browser', 'Installations'], ['capability', 'Shared views']];
+export const ABOUT = [['profile', 'Profiles'], ['snapshot', 'Snapshots'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['browser', 'Installations'], ['capability', 'Shared views']];
 
 // Sentence says what a record of the log is about.
 export function Sentence({ entry }) {
@@ -77,6 +77,10 @@ const EVENTS = {
   'profile.updated': ({ profile, data }) => html`${profile} was changed${changedWords(data.changed)}`,
   'profile.deleted': ({ profile, data }) => (data.permanent ? 'A profile was deleted for good' : html`${profile} went to the trash`),
   'profile.restored': ({ profile }) => html`${profile} came back from the trash`,
+  'profile.rolled_back': ({ profile }) => html`${profile} was rolled back to a snapshot`,
+  'snapshot.created': ({ profile }) => html`A snapshot of ${profile} was kept`,
+  'snapshot.updated': ({ profile }) => html`A snapshot of ${profile} was changed`,
+  'snapshot.deleted': ({ profile }) => html`A snapshot of ${profile} was deleted`,
   'profile.status': ({ profile, data }) => html`${profile} is ${data.status}`,
   'run.started': ({ profile, data }) => html`The browser of ${profile} ${data.restarted ? 'restarted' : 'started'}`,
   'run.updated': ({ profile }) => html`The exit or the place of ${profile} changed`,

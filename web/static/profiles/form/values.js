@@ -104,13 +104,6 @@ export function withoutDefaults(body) {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
-// copyOf returns a new profile's settings: those of a profile, under a name of its own.
-export function copyOf(profile) {
-  const settings = Object.keys(toBody(toValues(profile)));
-  const copy = Object.fromEntries(settings.map((name) => [name, profile[name]]).filter(([, value]) => value !== undefined && value !== null && value !== ''));
-  return { ...copy, name: `${[...profile.name].slice(0, 190).join('')} (copy)` };
-}
-
 const FROM_EXIT = 'Match the proxy';
 const HERE = 'Same as this computer';
 

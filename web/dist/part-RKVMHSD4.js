@@ -135,8 +135,9 @@ M7 12h10M10 18h4",columns:"M4 5h16v14H4zM10 5v14M15 5v14",up:"M12 19V5M6 11l6-6 
  16.2l-2.2 2.2",activity:"M4 5h16M4 12h16M4 19h10",collapse:"M14 6l-6 6 6 6",widen:"M10 6l6 6-6 6",bookmark:"M7 4h10v16l-5-4-5 4z",key:"M8 8a4 4 0 1 0 0 8 4 4 0\
  0 0 0-8zM12 12h9M18 12v4M21 12v3",camera:"M4 8h3l2-3h6l2 3h3v11H4zM12 10a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z",page:"M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",paste:"\
 M8 5H5v15h14V5h-3M8 3.5h8V7H8zM9 12h6M9 15.5h6",expand:"M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",shrink:"M9 4v5H4M20 9h-5V4M15 20v-5h5M4 15h5v5",fingers:"M8 13V6\
-a2 2 0 0 1 4 0v6M12 11V4.5a2 2 0 0 1 4 0V13M8 13l-2-2a1.8 1.8 0 0 0-2.5 2.6L8 20h8c2-1.5 3-3.5 3-6v-2a1.5 1.5 0 0 0-3 0",exit:"M4 12h14M13 7l5 5-5 5M21 4v16"};function Icon({
-name}){return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`}function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+a2 2 0 0 1 4 0v6M12 11V4.5a2 2 0 0 1 4 0V13M8 13l-2-2a1.8 1.8 0 0 0-2.5 2.6L8 20h8c2-1.5 3-3.5 3-6v-2a1.5 1.5 0 0 0-3 0",pin:"M9 4h6l-.5 6 3.5 3.5H6L9.5 10zM12 \
+13.5V21",hourglass:"M7 4h10M7 20h10M8.5 4c0 4.5 7 5 7 8s-7 3.5-7 8M15.5 4c0 4.5-7 5-7 8s7 3.5 7 8",exit:"M4 12h14M13 7l5 5-5 5M21 4v16"};function Icon({name}){return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`}
+function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
     <rect class="logo-ground" width="32" height="32" rx="9" />
     <path class="logo-mark" d="M6 24a10 10 0 0 1 20 0h-4.2a5.8 5.8 0 0 0-11.6 0z" />
     <circle class="logo-mark" cx="16" cy="23.6" r="2.4" />
@@ -188,19 +189,20 @@ ed",closed:"Window closed",orphaned:"Closed while the server was down",expired:"
 hile the server was down",start_failed:"Did not start"};function endWords(lastRun){let reason=lastRun?.reason||"";return ENDS[reason]||reason&&reason.replaceAll(
 "_"," ").replace(/^./,c3=>c3.toUpperCase())||"Ended"}var TITLES={__proto__:null,unauthorized:"This key is not valid",forbidden:"Your key does not allow this",origin_not_allowed:"\
 The server does not accept requests from this page’s address",host_not_allowed:"The server does not answer to this address",profile_not_found:"This profile no\
- longer exists",proxy_not_found:"This proxy no longer exists",profile_running:"The profile is running",profile_busy:"The profile is busy",proxy_missing:"The pro\
-file’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",duplicate:"This proxy already exists",etag_mismatch:"Somebody else changed this meanwhi\
-le",validation_failed:"Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"\
-Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on the server",browser_failed:"The browse\
-r did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"\
-The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up",browsers_busy:"Anot\
-her installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"\
-There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does not run on the server"},WORDS={__proto__:null,
-proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port a\
-nd user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes \
-are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or\
- expired."};function problemWords(problem){return WORDS[problem.code]||problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||
-"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+ longer exists",proxy_not_found:"This proxy no longer exists",snapshot_not_found:"This snapshot no longer exists",snapshot_in_use:"This snapshot is all that the\
+re is",snapshot_damaged:"This snapshot is damaged",profile_empty:"The profile has no data yet",profile_running:"The profile is running",profile_busy:"The profil\
+e is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",duplicate:"This proxy already exists",etag_mismatch:"S\
+omebody else changed this meanwhile",validation_failed:"Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"\
+Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on t\
+he server",browser_failed:"The browser did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"\
+The database is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"T\
+his link is used up",browsers_busy:"Another installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"\
+The download did not work",build_not_found:"There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does\
+ not run on the server"},WORDS={__proto__:null,proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace a\
+lready has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"\
+This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This ke\
+y isn’t valid. It may be mistyped, revoked or expired."};function problemWords(problem){return WORDS[problem.code]||problem.message}function problemTitle(problem){
+return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
@@ -234,8 +236,9 @@ function Tags({tags=[],choose,most=3}){if(!tags.length)return null;let shown=tag
       ${choose?html`<button type="button" class="tag" title=${`Show only ${tag}`} onClick=${()=>choose(tag)}><bdi>${tag}</bdi></button>`:html`<span class="tag" title=${tag}><bdi>${tag}</bdi></span>`}
     </li>`)}
     ${rest.length>0&&html`<li><span class="tag more" title=${rest.join(", ")}>+${rest.length}</span></li>`}
-  </ul>`}function ProblemBox({problem,shown=[],children}){if(!problem)return null;let errors=(problem.errors||[]).filter(error=>!shown.includes(error));if(problem.
-code==="validation_failed"&&errors.length===0&&shown.length>0)return null;let{check:check2,lines,exitCode}=problem.body||{};return html`<div class="problem" role="alert" tabindex="-1" aria-label=${problemTitle(
+  </ul>`}function Temporary({of:{temporary}}){return temporary&&html`<span class="temporary" title="Temporary: deleted with its data when its run ends"><${Icon} name="hourglass" /><span class="visually-hidden">Temporary</span></span>`}
+function ProblemBox({problem,shown=[],children}){if(!problem)return null;let errors=(problem.errors||[]).filter(error=>!shown.includes(error));if(problem.code===
+"validation_failed"&&errors.length===0&&shown.length>0)return null;let{check:check2,lines,exitCode}=problem.body||{};return html`<div class="problem" role="alert" tabindex="-1" aria-label=${problemTitle(
 problem)}>
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
     ${problem.message&&problem.code!=="validation_failed"&&html`<${Prose} text=${problemWords(problem)} />`}
@@ -274,12 +277,14 @@ showModal(),()=>{gone.current=!0,dialog.close(),about?requestAnimationFrame(()=>
       </header>
       ${children}
     </div>
-  </dialog>`}function ConfirmDialog({title,children,verb,work,tone="danger",cancel="Cancel",close}){let[busy,setBusy]=d2(!1),[problem,setProblem]=d2(null),app=useApp(),
-confirm=async()=>{setBusy(!0),setProblem(null);try{await work(),close(),app.keepFocus()}catch(error){setProblem(error),setBusy(!1)}};return html`<${Dialog} title=${title} close=${close}>
+  </dialog>`}function useTold(subject){let app=useApp(),gone=T2(!1);return A2(()=>()=>{gone.current=!0},[]),work=>work().catch(problem=>{throw gone.current&&app.
+fail(subject,problem),problem})}function ConfirmDialog({title,children,verb,doing="One moment…",work,tone="danger",cancel="Cancel",close}){let[busy,setBusy]=d2(
+!1),[problem,setProblem]=d2(null),app=useApp(),confirm=async()=>{setBusy(!0),setProblem(null);try{await work(),close(),app.keepFocus()}catch(error){setProblem(error),
+setBusy(!1)}};return html`<${Dialog} title=${title} close=${close}>
     <div class="dialog-content">${children}<${ProblemBox} problem=${problem} /></div>
     <footer class="dialog-foot">
       <button type="button" class="button" autofocus onClick=${close}>${cancel}</button>
-      <button type="button" class=${`button ${tone}`} disabled=${busy} onClick=${confirm}>${busy?"One moment…":verb}</button>
+      <button type="button" class=${`button ${tone}`} disabled=${busy} onClick=${confirm}>${busy?doing:verb}</button>
     </footer>
   <//>`}function ProblemDialog({problem,subject,action,close}){return html`<${Dialog} title=${subject} close=${close}>
     <div class="dialog-content"><${ProblemBox} problem=${problem} /></div>
@@ -347,12 +352,13 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-UTOH2V2C.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-QUSHWBUS.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
-"CheckDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy(
-"ProfileDialog"),ProfileDrawer=lazy("ProfileDrawer"),ProxyBulkDialog=lazy("ProxyBulkDialog"),ProxyDialog=lazy("ProxyDialog"),ProxyDrawer=lazy("ProxyDrawer"),ProxyForm=lazy(
-"ProxyForm"),SaveView=lazy("SaveView"),SettingsPage=lazy("SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDialog"),Tile=lazy("Tile");var COMMAND="warren browser install",Browsers=class{count=new Store(null);installation=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.
+"CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy(
+"Palette"),ProfileDialog=lazy("ProfileDialog"),ProfileDrawer=lazy("ProfileDrawer"),ProxyBulkDialog=lazy("ProxyBulkDialog"),ProxyDialog=lazy("ProxyDialog"),ProxyDrawer=lazy(
+"ProxyDrawer"),ProxyForm=lazy("ProxyForm"),SaveView=lazy("SaveView"),SettingsPage=lazy("SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDi\
+alog"),Tile=lazy("Tile");var COMMAND="warren browser install",Browsers=class{count=new Store(null);installation=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.
 missing()&&this.read();addEventListener("focus",look),document.addEventListener("visibilitychange",look);let unwatch=events.watch(({type,data})=>{type==="everyt\
 hing"&&this.installation.value&&this.readInstallation(),(type==="everything"||type==="browser.installed")&&this.read(),type.startsWith("browser.")&&this.sawInstallation(
 data)});return()=>{removeEventListener("focus",look),document.removeEventListener("visibilitychange",look),unwatch()}}async read(){let answer=await this.#api.get(
@@ -377,21 +383,18 @@ profile.id,{status:run.status||"running",run}),app.toasts.say({text:`${profile.n
 profile.id))},{label:"Connect",run:()=>app.open(ConnectDialog,{profile,run})},run.warnings?.length>0&&{label:count(run.warnings.length,"note"),run:()=>app.router.
 go(href("profiles",void 0,[profile.id]))}]})}catch(problem){app.fail(`${profile.name} did not start`,problem,remedy(app,profile,problem))}rows?.again(profile.id)})}
 function beginMany(app,profiles){return app.works.each({title:`Starting ${count(profiles.length,"profile")}`,items:profiles.map(({id,name})=>({id,name})),size:10,
-call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"start",ids:part.map(({id})=>id)},{signal})).results})}function duplicate(app,{id,name}){
-return app.during(id,async()=>{try{let{copyOf}=await more(),profile=await app.api.get(`/profiles/${encodeURIComponent(id)}`);if(profile.proxyMissing)return app.
-open(ProfileDialog,{like:{...copyOf(profile),proxyMissing:!0}});let made=await app.api.post("/profiles",copyOf(profile));return app.toasts.say({text:`Created ${made.
-name}`,more:"It has the same settings, and no cookies or data.",tone:"good",action:{label:"Show",run:()=>app.router.go(href("profiles",void 0,[made.id]))}})}catch(problem){
-return app.fail(`${name} was not duplicated`,problem)}})}function restart(app,profile,body){return app.during(profile.id,async()=>{try{await app.api.post(`/prof\
-iles/${encodeURIComponent(profile.id)}/restart`,body),app.toasts.say({text:`${profile.name} is running again.`,tone:"good"})}catch(problem){app.fail(`${profile.
-name} did not restart`,problem,remedy(app,profile,problem))}})}function connect(app,profile,rows){return app.during(profile.id,async()=>{try{let run=await app.api.
-post(`/profiles/${encodeURIComponent(profile.id)}/start`);app.open(ConnectDialog,{profile,run})}catch(problem){app.fail(`The URLs of ${profile.name} could not b\
-e read`,problem)}rows?.again(profile.id)})}function remedy(app,profile,problem){return problem.code==="proxy_missing"||problem.code==="proxy_unreachable"?{label:"\
-Choose a proxy",run:()=>app.open(ProxyDialog,{profile})}:null}function stop(app,profile,rows){return app.during(profile.id,async()=>{rows?.patch(profile.id,{status:"\
-stopping"});try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`),app.toasts.say({text:`${profile.name} is stopped. Its tabs and cookies ar\
-e kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} did not stop`,problem)}rows?.again(profile.id)})}function askToDelete(app,profile,rows){app.open(
-ConfirmDialog,{title:"Move this profile to the trash?",verb:"Move to trash",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.
-toasts.say({text:`Moved ${profile.name} to the trash.`,action:{label:"Undo",run:()=>restore(app,profile,rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.
-name}<//> ${profile.status==="running"?"is running. Its browser is closed first. The profile":""} goes
+call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"start",ids:part.map(({id})=>id)},{signal})).results})}function restart(app,profile,body){
+return app.during(profile.id,async()=>{try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/restart`,body),app.toasts.say({text:`${profile.name} \
+is running again.`,tone:"good"})}catch(problem){app.fail(`${profile.name} did not restart`,problem,remedy(app,profile,problem))}})}function connect(app,profile,rows){
+return app.during(profile.id,async()=>{try{let run=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);app.open(ConnectDialog,{profile,run})}catch(problem){
+app.fail(`The URLs of ${profile.name} could not be read`,problem)}rows?.again(profile.id)})}function remedy(app,profile,problem){return problem.code==="proxy_mi\
+ssing"||problem.code==="proxy_unreachable"?{label:"Choose a proxy",run:()=>app.open(ProxyDialog,{profile})}:null}function stop(app,profile,rows){return app.during(
+profile.id,async()=>{rows?.patch(profile.id,{status:"stopping"});try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`),app.toasts.say({text:profile.
+temporary?`${profile.name} is stopped and deleted. It was temporary.`:`${profile.name} is stopped. Its tabs and cookies are kept.`,tone:"good"})}catch(problem){
+app.fail(`${profile.name} did not stop`,problem)}rows?.again(profile.id)})}function askToDelete(app,profile,rows){app.open(ConfirmDialog,{title:"Move this profi\
+le to the trash?",verb:"Move to trash",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.toasts.say({text:`Moved ${profile.
+name} to the trash.`,action:{label:"Undo",run:()=>restore(app,profile,rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> ${profile.
+status==="running"?"is running. Its browser is closed first. The profile":""} goes
       to the trash with its cookies and data. You can restore it${keptFor(app.model.counts.value)}.</p>`})}function askToDestroy(app,profile,rows){app.open(ConfirmDialog,
 {title:"Delete this profile permanently?",verb:"Delete permanently",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`,{permanent:!0}),
 app.toasts.say({text:`Deleted ${profile.name}.`}),await rows.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> and its cookies, history and files are deleted now. This cannot be undone.</p>`})}
@@ -568,8 +571,8 @@ desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:param
     <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
   </div>`:null}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,keptFor,
 count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,
-Country,countryName,Menu,Status,Ago,Name,Tags,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,ConfirmDialog,ProblemDialog,Router,href,checkMany,CheckAll,Checked,
-ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,useList,
-useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,FirstRun,LivePage,Palette,
-ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,Browsers,NO_BROWSER,useInstallation,
-useNoStart,NoBrowser,start,begin,beginMany,duplicate,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
+Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,Router,href,checkMany,
+CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,
+useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,CloneDialog,
+FirstRun,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,Browsers,
+NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};

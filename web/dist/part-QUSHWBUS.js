@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
-d,duplicate,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,viewOf,w}from"./part-4T345IOX.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,start,
+stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-RKVMHSD4.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -29,7 +29,7 @@ let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timi
   </table>`}function useObject(path,names2){let app=useApp(),[state,setState]=d({data:null,etag:null,problem:null}),reload=()=>app.api.full("GET",path).then(({data,etag})=>setState(
 {data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
 model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
-clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
+clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,note,actions,
 tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.leaving(()=>{
 app.router.open(),app.focusPage(object)}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.current.focus(
 {preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView(
@@ -39,9 +39,10 @@ ue"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${labe
 closest("[popover]")||(event.stopPropagation(),close())}}>
     <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
-    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\
+    ${note&&html`<div class="drawer-note">${note}</div>`}
+    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note:note2})=>html`<button type="button" key=${id} role="tab" id=${`\
 tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
-      tabindex=${id===shown.id?0:-1} class="tab" onClick=${()=>app.router.open(object,id)}>${words}${note&&html`<span class="tab-note">${note}</span>`}</button>`)}</div>
+      tabindex=${id===shown.id?0:-1} class="tab" onClick=${()=>app.router.open(object,id)}>${words}${note2&&html`<span class="tab-note">${note2}</span>`}</button>`)}</div>
     <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
       <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
   </aside>`}function Facts({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).map(
@@ -150,9 +151,9 @@ value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.
     ${tags.map(tag=>html`<span class="tag" key=${tag}><bdi>${tag}</bdi>
       <button type="button" aria-label=${`Remove tag ${tag}`} onClick=${()=>drop(tag)}><${Icon} name="close" /></button></span>`)}
     <input type="text" ...${tied} value=${text2} onInput=${input} onKeyDown=${typed2} onBlur=${()=>take(text2)} spellcheck=${!1} />
-  </div>`}} />`}function Tick({form,name,member=name,label,hint}){let id=P(),faults=form.faults(member);return A(()=>(form.names.add(member),()=>form.names.delete(
-member)),[member]),html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} aria-describedby=${hint?`${id}\
--hint`:void 0} onChange=${event=>form.set(name,event.currentTarget.checked)} /><span>${label}</span></label>
+  </div>`}} />`}function Tick({form,name,member=name,label,hint,disabled}){let id=P(),faults=form.faults(member);return A(()=>(form.names.add(member),()=>form.names.
+delete(member)),[member]),html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} disabled=${disabled} aria-describedby=${hint?
+`${id}-hint`:void 0} onChange=${event=>form.set(name,event.currentTarget.checked)} /><span>${label}</span></label>
     ${faults.length>0&&html`<p class="fault">${faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
     ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`}function Section({form,title,summary,names:names2,children}){let faulty=names2.some(name=>form.
 faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
@@ -197,13 +198,13 @@ return html`<div class="fields">
     <details class="box-more wide"><summary>${brief?"Type and tags":"Default type"}: <span class="muted">${PROXY_TYPES[form.values.type]}</span></summary>
       <div class="fields"><${Choice} form=${form} name="type" label="Type of lines that name none" wide options=${Object.entries(PROXY_TYPES)} />${brief&&tags}</div></details>
   </div>`}function Outcome({text:text2,reading}){let{answer,busy,problem,choose}=reading;if(problem)return html`<${ProblemBox} problem=${problem} />`;if(!answer)
-return html`<p class="hint" role="status">${busy?"Reading…":"Each line is one proxy. SOCKS5 unless it says otherwise."}</p>`;let{created,duplicate:duplicate2,
-ambiguous,invalid,results}=answer,of=result=>results.filter(line=>line.result===result),lines=text2.split(`
+return html`<p class="hint" role="status">${busy?"Reading…":"Each line is one proxy. SOCKS5 unless it says otherwise."}</p>`;let{created,duplicate,ambiguous,invalid,
+results}=answer,of=result=>results.filter(line=>line.result===result),lines=text2.split(`
 `),wrong=of("invalid"),unclear=of("ambiguous").slice(0,SHOWN),shownWrong=wrong.slice(0,Math.max(5,SHOWN-unclear.length));return html`<div class=${busy?"box-outc\
 ome is-old":"box-outcome"}>
     <p role="status" class="box-sum"><span class=${created?"good-text":"muted"}><${Icon} name=${created?"check":"warning"} /><strong>${created?count(created,"pr\
 oxy","proxies"):"No proxy"}</strong> to add</span>
-      ${duplicate2>0&&html`<span>${count(duplicate2,"duplicate")}</span>`}${ambiguous>0&&html`<span class="wait-text">${number(ambiguous)} ambiguous</span>`}${invalid>
+      ${duplicate>0&&html`<span>${count(duplicate,"duplicate")}</span>`}${ambiguous>0&&html`<span class="wait-text">${number(ambiguous)} ambiguous</span>`}${invalid>
 0&&html`<span class="bad-text">${number(invalid)} not readable</span>`}</p>
     ${ambiguous>0&&html`<section class="box-lines" tabindex="0" aria-label="Ambiguous lines"><h3>${ambiguous===1?"This line can be read in two ways. Which one i\
 s right?":"These lines can be read in two ways. Which one is right?"}</h3>
@@ -212,7 +213,7 @@ EVERY,i+1)}>${form}</button>`)}</p>`}
       <ul>${unclear.map(line=>html`<${Unclear} key=${line.line} line=${line} text=${lines[line.line-1]||""} choose=${choose} />`)}</ul>${more(ambiguous,unclear)}</section>`}
     ${invalid>0&&html`<section class="box-lines" tabindex="0" aria-label="Lines that are no proxy"><ul>${shownWrong.map(({line,reason})=>html`<li key=${line}><strong class="number">Line ${number(
 line)}</strong> ${sentence(reason).replace(/^./,c=>c.toLowerCase())}</li>`)}</ul>${more(invalid,shownWrong)}</section>`}
-    ${duplicate2>0&&html`<${Duplicates} lines=${of("duplicate")} total=${duplicate2} />`}
+    ${duplicate>0&&html`<${Duplicates} lines=${of("duplicate")} total=${duplicate} />`}
   </div>`}function more(total,shown){return total>shown.length&&html`<p class="hint">And ${number(total-shown.length)} more.</p>`}function Unclear({line,text:text2,
 choose}){return html`<li><strong class="number">Line ${number(line.line)}</strong> <span class="box-readings">${line.readings.map((reading,i)=>html`<button type="button" key=${reading} class="button small" title=${reading}
     aria-label=${`Line ${line.line}: ${partsOf(text2,i)||reading}`} onClick=${()=>choose(text2.trim(),i+1)}><bdi>${partsOf(text2,i)||reading}</bdi></button>`)}</span></li>`}
@@ -729,7 +730,25 @@ isIntersecting,changed()});return observer.observe(canvas.parentElement),documen
 removeEventListener("visibilitychange",changed),clearTimeout(timer),leave()}}function sizeOf2(canvas){let{clientWidth,clientHeight}=canvas.parentElement;return{
 width:Math.max(1,Math.round(clientWidth*devicePixelRatio)),height:Math.max(1,Math.round(clientHeight*devicePixelRatio))}}function Tile({profile}){let{api}=useApp(),
 canvas=T(null),[drawn,setDrawn]=d(!1),{id,name,run}=profile;return A(()=>(setDrawn(!1),watchTile(api,id,canvas.current,()=>setDrawn(!0))),[api,id,run?.runId]),html`<a class=${drawn?
-"tile":"tile is-empty"} href=${viewOf(id)} aria-label=${`View ${name}`} title="View"><canvas ref=${canvas}></canvas></a>`}var PAUSE_MS3=120,FOUND2=6,SETTINGS2=[["keys","Keys","api token scope"],["workspaces","Workspaces","rename"],["browsers","Browsers","install chrome version"],["\
+"tile":"tile is-empty"} href=${viewOf(id)} aria-label=${`View ${name}`} title="View"><canvas ref=${canvas}></canvas></a>`}var MOST2=100;function CloneDialog({profile,snapshot,close}){let app=useApp(),path=`/profiles/${encodeURIComponent(profile.id)}`,data=useData(path,profile,snapshot),
+form=useForm({name:`${[...profile.name].slice(0,190).join("")} (copy)`,count:"1",data:!1,temporary:!1}),told=useTold(`${profile.name} was not cloned`),many=number2(
+form.values.count)!==1,clone=values=>told(async()=>{let wanted=snapshot||values.data?data.body:null,body={name:values.name,count:number2(values.count),...wanted,
+...values.temporary&&{temporary:!0}},answer=await app.api.post(`${path}/clone`,body),made=answer.data||[answer];app.toasts.say({text:made.length===1?`Created ${made[0].
+name}`:`Created ${count(made.length,"profile")}`,tone:"good",more:wanted?"With the same settings and data.":"With the same settings, and no cookies or data.",action:made.
+length===1&&{label:"Show",run:()=>app.router.go(href("profiles",void 0,[made[0].id]))}}),close()}),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
+busy}>${form.busy?"Cloning…":"Clone"}</button>`;return html`<${Dialog} title=${html`Clone <${Name}>${profile.name}<//>`} lead=${snapshot&&html`With the data of ${snapshot.
+name?html`“<${Name}>${snapshot.name}<//>”`:`the snapshot of ${moment(snapshot.createdAt)}`}`} close=${close}><${Form} form=${form} work=${clone} foot=${foot}>
+    ${profile.proxyMissing&&html`<${Notice}><p>Its proxy was deleted. Its clones need another before they start.</p><//>`}
+    <div class="fields"><${Text} form=${form} name="name" label="Name" wide autofocus hint=${many&&"Write {n} where the number of each goes. Without it the numb\
+er follows the name."} />
+      <${Text} form=${form} name="count" label="How many" type="number" min="1" max=${MOST2} inputmode="numeric" say=${`Write a number from 1 to ${MOST2}.`} />
+      ${!snapshot&&html`<${Tick} form=${form} name="data" member="withData" label="With logins and data" disabled=${!data.body} hint=${data.hint} />`}
+      <${Tick} form=${form} name="temporary" label="Temporary" hint="Each is deleted with its data when its run has ended." /></div><//><//>`}function useData(path,profile,snapshot){
+let{api}=useApp(),[newest,setNewest]=d(snapshot);return A(()=>{snapshot||api.get(`${path}/snapshots`).then(({data})=>setNewest(data[0]||null),()=>setNewest(null))},
+[path]),newest===void 0?{body:null,hint:"One moment…"}:snapshot?{body:{snapshotId:snapshot.id}}:profile.status==="stopped"||profile.status==="failed"?newest||
+profile.lastRun?{body:{withData:!0},hint:"Cookies, history, extensions and saved passwords. Sites see the same user in each clone."}:{body:null,hint:"It has nev\
+er run, so it has no data yet."}:newest?{body:{snapshotId:newest.id},hint:html`Its browser is running, so they are those of its newest snapshot: <${Ago} time=${newest.
+createdAt} />.`}:{body:null,hint:"Its browser is running, and it has no snapshot yet. Stop it first."}}var PAUSE_MS3=120,FOUND2=6,SETTINGS2=[["keys","Keys","api token scope"],["workspaces","Workspaces","rename"],["browsers","Browsers","install chrome version"],["\
 server","Server","version pressure disk backup doctor flags"],["activity","Activity","audit log events"],["appearance","Appearance","theme dark light density co\
 lumns"]];function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[{label:"New profi\
 le",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy new create import paste list file",run:()=>app.createProxy()},
@@ -740,20 +759,21 @@ failed"})),go("Profiles never started","profiles","profiles",new URLSearchParams
 setDensity("compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"settings",words:"\
 appearance dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearance night",run:()=>app.setTheme("dark")},{label:"System theme",
 icon:"settings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",icon:"docs",words:"reference help openapi",run:()=>location.assign(
-"docs")},{label:"Log out",icon:"leave",words:"sign out",run:()=>app.logOut()}]}function ofProfile(app,profile){let running=profile.status==="running";return{key:profile.
-id,label:profile.name,icon:"profiles",note:profile.status==="stopped"?"":PROFILE_STATUS[profile.status]?.text,group:"Profiles",run:()=>app.router.go(href("profi\
-les",void 0,[profile.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile.id))},{label:"Connect",run:()=>connect(app,profile)},{label:"Stop",run:()=>stop(
-app,profile)}]:[{label:"Start",run:()=>start(app,profile)}]}}function ofProxy(app,proxy){return{key:proxy.id,label:proxyName(proxy),icon:"proxies",country:proxy.
-lastCheck?.country,note:proxy.status==="dead"?"Dead":"",group:"Proxies",run:()=>app.router.go(href("proxies",void 0,[proxy.id])),more:[{label:"Show profiles",run:()=>app.
-router.go(href("profiles",new URLSearchParams({proxyId:proxy.id})))}]}}function Palette({close}){let app=useApp(),box=T(null),id=P(),[text2,setText]=d(""),[found,
-setFound]=d([]),[at,setAt]=d(0);F(()=>(box.current.showModal(),()=>box.current?.close()),[]),A(()=>{setAt(0);let wanted=text2.trim();if(!wanted)return setFound(
-[]);let ending=new AbortController,timer=setTimeout(async()=>{let query={search:wanted,limit:FOUND2,page:1,workspaceId:app.model.workspace.value},[profiles,proxies]=await Promise.
-all(["/profiles","/proxies"].map(path=>app.api.get(path,query,{signal:ending.signal}).catch(()=>({data:[]}))));ending.signal.aborted||setFound([...profiles.data.
-map(one=>ofProfile(app,one)),...proxies.data.map(one=>ofProxy(app,one))])},PAUSE_MS3);return()=>{clearTimeout(timer),ending.abort()}},[text2]);let words=text2.trim().
-toLowerCase(),own=commands(app).filter(({label,words:more2})=>!words||words.split(/\s+/).every(word=>`${label} ${more2}`.toLowerCase().includes(word))),lines=[...found,
-...own.map(command=>({...command,key:command.label,group:"Commands"}))],choose=line=>{close(),line?.run()},press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.
-key];to!==void 0&&lines.length?(event.preventDefault(),setAt((to+lines.length)%lines.length)):event.key==="Enter"&&event.target.tagName==="INPUT"&&(event.preventDefault(),
-choose(lines[at]))};return A(()=>box.current.querySelector('[aria-selected="true"]')?.scrollIntoView({block:"nearest"}),[at,lines.length]),html`<dialog ref=${box} class="dialog palette" aria-label="Search and commands" closedby="any" onClose=${close} onKeyDown=${press}>
+"docs")},{label:"Log out",icon:"leave",words:"sign out",run:()=>app.logOut()}]}function ofProfile(app,profile){let running=profile.status==="running",clone={label:"\
+Clone",run:()=>app.open(CloneDialog,{profile})};return{key:profile.id,label:profile.name,icon:"profiles",note:profile.status==="stopped"?"":PROFILE_STATUS[profile.
+status]?.text,group:"Profiles",run:()=>app.router.go(href("profiles",void 0,[profile.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile.id))},
+{label:"Connect",run:()=>connect(app,profile)},{label:"Stop",run:()=>stop(app,profile)},clone]:[{label:"Start",run:()=>start(app,profile)},clone]}}function ofProxy(app,proxy){
+return{key:proxy.id,label:proxyName(proxy),icon:"proxies",country:proxy.lastCheck?.country,note:proxy.status==="dead"?"Dead":"",group:"Proxies",run:()=>app.router.
+go(href("proxies",void 0,[proxy.id])),more:[{label:"Show profiles",run:()=>app.router.go(href("profiles",new URLSearchParams({proxyId:proxy.id})))}]}}function Palette({
+close}){let app=useApp(),box=T(null),id=P(),[text2,setText]=d(""),[found,setFound]=d([]),[at,setAt]=d(0);F(()=>(box.current.showModal(),()=>box.current?.close()),
+[]),A(()=>{setAt(0);let wanted=text2.trim();if(!wanted)return setFound([]);let ending=new AbortController,timer=setTimeout(async()=>{let query={search:wanted,limit:FOUND2,
+page:1,workspaceId:app.model.workspace.value},[profiles,proxies]=await Promise.all(["/profiles","/proxies"].map(path=>app.api.get(path,query,{signal:ending.signal}).
+catch(()=>({data:[]}))));ending.signal.aborted||setFound([...profiles.data.map(one=>ofProfile(app,one)),...proxies.data.map(one=>ofProxy(app,one))])},PAUSE_MS3);
+return()=>{clearTimeout(timer),ending.abort()}},[text2]);let words=text2.trim().toLowerCase(),own=commands(app).filter(({label,words:more2})=>!words||words.split(
+/\s+/).every(word=>`${label} ${more2}`.toLowerCase().includes(word))),lines=[...found,...own.map(command=>({...command,key:command.label,group:"Commands"}))],choose=line=>{
+close(),line?.run()},press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==void 0&&lines.length?(event.preventDefault(),setAt((to+lines.length)%lines.
+length)):event.key==="Enter"&&event.target.tagName==="INPUT"&&(event.preventDefault(),choose(lines[at]))};return A(()=>box.current.querySelector('[aria-selected\
+="true"]')?.scrollIntoView({block:"nearest"}),[at,lines.length]),html`<dialog ref=${box} class="dialog palette" aria-label="Search and commands" closedby="any" onClose=${close} onKeyDown=${press}>
     <div class="palette-body">
       <div class="palette-field"><${Icon} name="search" /><input type="text" role="combobox" aria-expanded="true" aria-controls=${id} aria-activedescendant=${lines.
 length?`${id}-${at}`:void 0} aria-label="Search and commands" placeholder="Search profiles, proxies and commands"
@@ -817,28 +837,27 @@ values.allowHosts),denyHosts:listOrNull(values.denyHosts),localhostVia:listOrNul
 fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null}}function listOrNull(text2){
 let list=linesOf(text2);return list.length?list:null}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.
 stringify(value)!==JSON.stringify(before[name])))}function withoutDefaults(body){return Object.fromEntries(Object.entries(body).filter(([,value])=>value!==null))}
-function copyOf(profile){let settings=Object.keys(toBody(toValues(profile)));return{...Object.fromEntries(settings.map(name=>[name,profile[name]]).filter(([,value])=>value!=
-null&&value!=="")),name:`${[...profile.name].slice(0,190).join("")} (copy)`}}var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["",
-"Automatic"],["false","Always a window"],["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],
-["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],
-["default","As Chrome does"]],consistency:[["warn","Start with a warning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refu\
-se","Block Chrome’s background requests"],["allow","Send them through the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never\
- by itself"]],fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].
-trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}var FIELDS=[
-{label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browse\
-rVersion"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:[
-"notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:"No proxy (direct conn\
-ection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:"None"},{label:"Co\
-untry of the fallbacks",names:["fallbackCountry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startUrls","None")},{label:"\
-Window",names:["headless"],words:chosen("headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneOwn")},{label:"Language\
-s",names:["locale","localeOwn"],words:chosen("locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolocation","position")},{
-label:"WebRTC",names:["webrtc"],words:chosen("webrtc")},{label:"Screen",names:["screen"],words:text("screen","Default")},{label:"If it doesn’t match the proxy",
-names:["consistency"],words:chosen("consistency")},{label:"Idle time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"Maximum run time",
-names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"Blocked hosts",
-names:["denyHosts"],words:text("denyHosts","None")},{label:"Local services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local ports under anot\
-her name",names:["localhostVia"],words:text("localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgroundTraffic")},
-{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":
-"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],
+timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["of\
+f","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a war\
+ning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them thro\
+ugh the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only in the same country"],[
+"any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??
+values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Op\
+erating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","Same as the install\
+ed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["p\
+roxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackPr\
+oxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:"None"},{label:"Country of the fallbacks",names:["fallbackCountry"],words:chosen(
+"fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startUrls","None")},{label:"Window",names:["headless"],words:chosen("headless")},{label:"\
+Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneOwn")},{label:"Languages",names:["locale","localeOwn"],words:chosen("locale","locale\
+Own")},{label:"Location",names:["geolocation","position"],words:chosen("geolocation","position")},{label:"WebRTC",names:["webrtc"],words:chosen("webrtc")},{label:"\
+Screen",names:["screen"],words:text("screen","Default")},{label:"If it doesn’t match the proxy",names:["consistency"],words:chosen("consistency")},{label:"Idl\
+e time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"Maximum run time",names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"\
+Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"Blocked hosts",names:["denyHosts"],words:text("denyHosts","None")},{label:"Lo\
+cal services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local ports under another name",names:["localhostVia"],words:text("localhostVia","No\
+ne")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgroundTraffic")},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},
+{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?
+"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
 "denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","temporary"],NOTES=[
 "notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
 function ProfileProxy({form,workspaceId,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,hint}} />`}function Tags2({form}){
@@ -892,11 +911,10 @@ consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
 a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,temporary}){return temporary?
 "Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf(
-"timeZone"):[]}var MOST_COPIES=100;function ProfileDialog({profile,like,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&`/profi\
-les/${encodeURIComponent(profile.id)}`;return A(()=>{profile&&app.api.full("GET",path).then(setRead,setProblem)},[]),profile?html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.
-name}<//>`} close=${close}>
+"timeZone"):[]}var MOST_COPIES=100;function ProfileDialog({profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&`/profiles/${encodeURIComponent(
+profile.id)}`;return A(()=>{profile&&app.api.full("GET",path).then(setRead,setProblem)},[]),profile?html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.name}<//>`} close=${close}>
     ${read?html`<${EditForm} ...${{...read,path,done,close}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`}
-  <//>`:html`<${Dialog} sheet title="New profile" close=${close}><${NewForm} ...${{like,done,close}} /><//>`}function EditForm({data,etag,path,done,close}){let app=useApp(),
+  <//>`:html`<${Dialog} sheet title="New profile" close=${close}><${NewForm} ...${{done,close}} /><//>`}function EditForm({data,etag,path,done,close}){let app=useApp(),
 form=useForm(toValues(data)),version=useVersion({form,data,etag,read:()=>app.api.full("GET",path),toValues,fields:FIELDS}),save2=async values=>{let saved=await saveProfile(
 app,version,values);saved&&(app.toasts.say({text:`Saved ${saved.name}`,tone:"good"}),await done?.(saved),close())},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
     <button class="button primary" disabled=${form.busy||!!version.conflict}>${form.busy?"Saving…":"Save"}</button>`;return html`<${Form} form=${form} work=${save2} foot=${foot} saved=${version.
@@ -904,15 +922,15 @@ first}>
     <${Conflict} version=${version} />
     <${Sections} form=${form} saved=${data} />
   <//>`}async function saveProfile(app,version,values){let saved=await version.save((headers,before)=>app.api.full("PUT",`/profiles/${encodeURIComponent(before.
-id)}`,{body:changes(toBody(toValues(before)),toBody(values)),headers}));return saved&&saved.data}function NewForm({like,done,close}){let app=useApp(),workspace2=useStore(
-app.model.workspace),form=useForm({...toValues(like,workspace2),workspaceId:like?.workspaceId||workspace2,copies:"1",each:!1}),copies=number2(form.values.copies),
-many=copies!==1,create=async({copies:_,each,...values})=>{let body=withoutDefaults(toBody(values));if(!Number.isInteger(copies)||copies<1||copies>MOST_COPIES)throw new Problem(
-422,{code:"validation_failed",errors:[{location:"body.count",message:"is no such number"}]},"");return many?(each&&delete body.proxyId,(await app.api.post("/pro\
-files/batch-create",{count:copies,...body,...each?{proxies:"each"}:{}})).data):[await app.api.post("/profiles",body)]},make=then=>async values=>{let made=await create(
-values);app.model.sawWorkspaces(made),app.toasts.say({text:many?`Created ${count(made.length,"profile")}`:`Created ${made[0].name}`,tone:"good"}),await done?.(made[0]),
-close(),then?.(made)},start2=made=>many?beginMany(app,made):begin(app,made[0]),off=form.busy||form.values.proxyId===DELETED&&!(many&&form.values.each),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
-    <button type="button" class="button" disabled=${off} onClick=${()=>form.send(make(start2))}>Create and start</button>
-    <button class="button primary" disabled=${off}>${form.busy?"Creating…":"Create"}</button>`;return html`<${Form} form=${form} work=${make()} foot=${foot}>
+id)}`,{body:changes(toBody(toValues(before)),toBody(values)),headers}));return saved&&saved.data}function NewForm({done,close}){let app=useApp(),workspace2=useStore(
+app.model.workspace),form=useForm({...toValues(null,workspace2),copies:"1",each:!1}),copies=number2(form.values.copies),many=copies!==1,create=async({copies:_,each,
+...values})=>{let body=withoutDefaults(toBody(values));if(!Number.isInteger(copies)||copies<1||copies>MOST_COPIES)throw new Problem(422,{code:"validation_failed",
+errors:[{location:"body.count",message:"is no such number"}]},"");return many?(each&&delete body.proxyId,(await app.api.post("/profiles/batch-create",{count:copies,
+...body,...each?{proxies:"each"}:{}})).data):[await app.api.post("/profiles",body)]},make=then=>async values=>{let made=await create(values);app.model.sawWorkspaces(
+made),app.toasts.say({text:many?`Created ${count(made.length,"profile")}`:`Created ${made[0].name}`,tone:"good"}),await done?.(made[0]),close(),then?.(made)},start2=made=>many?
+beginMany(app,made):begin(app,made[0]),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button type="button" class="button" disabled=${form.busy} onClick=${()=>form.send(make(start2))}>Create and start</button>
+    <button class="button primary" disabled=${form.busy}>${form.busy?"Creating…":"Create"}</button>`;return html`<${Form} form=${form} work=${make()} foot=${foot}>
     <${Sections} form=${form} many=${many} />
   <//>`}function Sections({form,saved,many=!1}){let workspaceId=saved?saved.workspaceId:form.values.workspaceId.trim(),{values}=form,each=many&&values.each;return html`<div class="fields">
       <${NameField} form=${form} hint=${many&&"Write {n} where the number of each goes. Without it all have this name."} />
@@ -1122,7 +1140,57 @@ api.delete(`${path}/capabilities/${encodeURIComponent(id)}`),gone(),await list.r
 rights=`${readonly?"Watch only":"Watch and control"}${files?", and files of the server":""}`;return html`<li class="line-item"><span class="two-lines"><span class="title">${name?
 html`<${Name}>${name}<//>`:"Without a name"}</span>
       <span class="sub">${rights} · <${Ago} time=${createdAt} prefix="made " /> · ${expiresAt?`until ${since(expiresAt,now)}`:"until the browser stops"}</span></span>
-    <button type="button" class="button small" aria-label=${`Revoke ${name||"the link without a name"}`} onClick=${revoke}>Revoke</button></li>`}function Tests({profile,path}){return html`<${LeakTest} path=${path} /><${Pictures} ...${{profile,path}} /><${Explained} ...${{profile,path}} />`}var CHANNELS={
+    <button type="button" class="button small" aria-label=${`Revoke ${name||"the link without a name"}`} onClick=${revoke}>Revoke</button></li>`}var REASONS={__proto__:null,stop:"After a stop",asked:"Kept by hand",live:"Kept while it ran",before_rollback:"Before a roll-back",before_downgrade:"Before an o\
+lder browser",clone:"Start of this clone",import:"From an archive"};function whatOf({name,createdAt}){return name||`the snapshot of ${moment(createdAt)}`}function What({
+of:one}){return one.name?html`“<${Name}>${one.name}<//>”`:whatOf(one)}function isAtRest({status}){return status==="stopped"||status==="failed"}function Snapshots({
+profile,path,rows}){let app=useApp(),offline=useStore(app.offline),busy=useStore(app.busy).has(profile.id),[going,setGoing]=d(""),list=useList2(`${path}/snapsho\
+ts`,{},({type,data})=>(type.startsWith("snapshot.")?data?.profileId:type==="profile.rolled_back"&&data?.id)===profile.id),during=async(words,work)=>{if(app.busy.
+value.has(profile.id))throw new Problem(409,{code:"profile_busy",detail:"Something else is being done with it. Try again when that is over."},"");setGoing(words),
+await app.during(profile.id,work).finally(()=>setGoing(""))},none=list.rows?.length===0,empty=none&&isAtRest(profile)&&!profile.lastRun,ask=(component,props)=>!busy&&
+app.open(component,{profile,path,during,...props});return html`
+    <section><div class="section-head"><h3>Snapshots</h3><button type="button" class="button small" disabled=${offline||empty} aria-disabled=${busy} title=${empty?
+"It has never run, so it has no data yet.":void 0} onClick=${()=>ask(KeepDialog)}><${Icon} name="camera" />Keep a snapshot</button></div>
+      <p class="hint">${profile.snapshots==="off"?"This profile keeps none by itself.":"One is kept by itself each time the browser is closed."} The last 7 stay, one a day for 14 days, and those that are pinned.</p></section>
+    ${going&&html`<p class="going status wait" role="status"><span class="dot"></span>${going}</p>`}
+    <${ProblemBox} problem=${list.problem}><button type="button" class="button small" disabled=${list.busy} onClick=${list.reload}>Try again</button><//>
+    ${list.rows?empty?html`<div class="quiet-box"><p>It has never run, so it has no data yet.</p><div><${StartButton} ...${{profile,rows}} told /></div></div>`:
+none?html`<p class="muted">No snapshots yet.</p>`:html`<ul class="lines-list" aria-label="Snapshots">${list.rows.map(one=>html`<${Snapshot} key=${one.id} ...${{
+one,profile,path,list,ask,busy,offline}} />`)}</ul>`:!list.problem&&html`<${Waiting} />`}`}function Snapshot({one,profile,path,list,ask,busy,offline}){let app=useApp(),
+{id,name,pinned,reason,bytes:size,newBytes,current,createdAt,browserVersion}=one,at=`${path}/snapshots/${encodeURIComponent(id)}`,what=whatOf(one),why=REASONS[reason]||
+reason,pin=()=>app.during(id,async()=>{try{await app.api.call("PATCH",at,{body:{pinned:!pinned}})}catch(problem){app.fail("The snapshot was not changed",problem)}
+await list.reload()}),drop=()=>app.open(ConfirmDialog,{title:"Delete this snapshot?",verb:"Delete",work:async()=>{await app.api.delete(at),await list.reload()},
+children:html`<p>This deletes <${What} of=${one} />${pinned&&", although it is pinned"}. It cannot be undone. The profile’s data stay as they are.</p>`});return html`<li class="line-item snapshot"><span class="two-lines">
+      <span class="with-mark"><span class="title" title=${name||void 0}>${name?html`<${Name}>${name}<//>`:why}</span>${current&&html`<span class="mark" title="The profile’s data go on from this one.">Current</span>`}</span>
+      <span class="sub">${name&&`${why} · `}<${Ago} time=${createdAt} /></span>
+      <span class="sub number" title=${browserVersion?`Last opened by browser ${browserVersion}`:void 0}>${bytes(size)}, ${newBytes?bytes(newBytes):"none"} of it new</span></span>
+    <button type="button" class="icon-button" aria-pressed=${pinned} aria-label=${`Pin ${what}`} title=${pinned?"Pinned: kept until it is deleted":"Pin: keep it\
+ until it is deleted"} disabled=${offline} onClick=${pin}><${Icon} name="pin" /></button>
+    <button type="button" class="button small" aria-label=${`Roll back to ${what}`} disabled=${offline} aria-disabled=${busy} onClick=${()=>ask(RollBackDialog,{
+one})}>Roll back</button>
+    <${Menu} label=${`More for ${what}`} disabled=${offline} items=${[{label:name?"Rename":"Give it a name",icon:"edit",run:()=>app.open(NameDialog,{one,at,list})},
+{label:"Clone from this one",icon:"copy",run:()=>app.open(CloneDialog,{profile,snapshot:one})},"line",{label:"Delete",icon:"trash",danger:!0,run:drop}]} /></li>`}
+function RollBackDialog({profile,path,one,during,close}){let app=useApp(),told=useTold(`${profile.name} was not rolled back`),[rest,setRest]=d(isAtRest(profile));
+return html`<${ConfirmDialog} title="Roll back to this snapshot?" tone="primary" verb=${rest?"Roll back":"Stop and roll back"} doing=${rest?"Rolling back…":"S\
+topping and rolling back…"} work=${()=>told(()=>during(rest?"Rolling back…":"Closing the browser and rolling back…",async()=>{try{rest||await app.api.post(
+`${path}/stop`);let{kept:kept2}=await app.api.post(`${path}/rollback`,{snapshotId:one.id});app.toasts.say({text:`${profile.name} is rolled back.`,more:kept2?"Wh\
+at was there before is kept as a snapshot.":"",tone:"good"})}catch(problem){throw setRest(problem.code!=="profile_running"),problem}}))} close=${close}>
+    <p><${Name}>${profile.name}<//> gets the cookies, history and other data of <${What} of=${one} />. What is there now is kept as a snapshot first. Settings and downloads stay as they are.</p>
+    ${!rest&&html`<p><strong>Its browser is running.</strong> It has to be stopped first.</p>`}<//>`}var HOW=[["restart","Close it, and start it again with its \
+tabs"],["live","Copy while it goes on"]],HOW_HINTS={__proto__:null,restart:"Everything is kept. Programs that are connected have to connect again.",live:"What t\
+he browser has not written to its files yet is missing."};function KeepDialog({profile,path,during,close}){let app=useApp(),form=useForm({name:"",pinned:!1,how:"\
+restart"}),told=useTold("No snapshot was kept"),[rest,setRest]=d(isAtRest(profile)),closes=!rest&&form.values.how==="restart",keep=({name,pinned,how})=>told(()=>during(
+closes?"Closing the browser, keeping a snapshot, and starting it again…":"Keeping a snapshot…",async()=>{let torn;try{({torn}=await app.api.post(`${path}/sn\
+apshots`,{name,pinned,...!rest&&{[how]:!0}}))}catch(problem){throw setRest(problem.code!=="profile_running"),problem}app.toasts.say({text:`Kept a snapshot of ${profile.
+name}.`,more:torn?.length?`The browser was writing meanwhile: ${count(torn.length,"file")} may be damaged in it.`:"",tone:"good"}),close()})),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy}>${form.busy?"Keeping…":closes?"Close, keep and start again":"Keep"}</button>`;return html`<${Dialog} title="Keep a snapshot" lead=${html`<${Name}>${profile.
+name}<//>`} close=${close}><${Form} form=${form} work=${keep} foot=${foot}>
+    <div class="fields"><${Text} form=${form} name="name" label="Name" optional wide autofocus placeholder="Signed in" />
+      <${Tick} form=${form} name="pinned" label="Pin it" hint="It is kept until it is deleted." />
+      ${!rest&&html`<${Choice} form=${form} name="how" label="Its browser is running" wide options=${HOW} hint=${HOW_HINTS[form.values.how]} />`}</div><//><//>`}
+function NameDialog({one,at,list,close}){let app=useApp(),form=useForm({name:one.name}),save2=async({name})=>{await app.api.call("PATCH",at,{body:{name:name.trim()||
+null}}),close(),await list.reload()},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
+busy}>${form.busy?"Saving…":"Save"}</button>`;return html`<${Dialog} title="Name this snapshot" lead=${`${REASONS[one.reason]||one.reason}, ${moment(one.createdAt)}`} close=${close}><${Form} form=${form} work=${save2} foot=${foot}>
+    <div class="fields"><${Text} form=${form} name="name" label="Name" optional wide autofocus placeholder="Signed in" /></div><//><//>`}function Tests({profile,path}){return html`<${LeakTest} path=${path} /><${Pictures} ...${{profile,path}} /><${Explained} ...${{profile,path}} />`}var CHANNELS={
 __proto__:null,http:"Plain HTTP",https:"HTTPS",websocket:"WebSockets",eventsource:"Server-sent events",beacon:"Beacons",webtransport:"WebTransport",quic:"QUIC (\
 HTTP/3)",download:"Downloads",popup:"Popups",redirect:"Redirects",prefetch:"Prefetching",prerender:"Prerendering",preconnect:"Connections made ahead",dns_prefetch:"\
 Names looked up ahead",worker:"Workers",shared_worker:"Shared workers",service_worker:"Service workers",favicon:"Site icons",stun_udp:"WebRTC: STUN over UDP",turn_udp:"\
@@ -1159,21 +1227,26 @@ y.":"There is no proxy to compare with."}</p>`}
     <${Effective} effective=${data.effective} full />
     ${data.differences.length>0&&html`<h3 class="apart">What remains visible</h3><p class="hint">A site that looks closely can tell these apart from a real one.</p>
       <ul class="differences">${data.differences.map(({code,message,contexts})=>html`<li key=${code}>${sentence(message)} <span class="muted">${contexts.map(one=>one.
-replaceAll("_"," ")).join(", ")}</span></li>`)}</ul>`}</section>`:html`<section><h3>What sites can tell</h3><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</section>`}var TABS=[["overview","Overview",Overview],["identity","Identity",Identity],["network","Network",Network],["data","Data",Data],["runs","Runs",Runs],["connect","\
-Connect",Connect],["share","Share",Share],["tests","Tests",Tests]];function ProfileDrawer({id,tab,rows}){let path=`/profiles/${encodeURIComponent(id)}`,object=useObject(
-path,({type,data})=>/^(profile|run)\./.test(type)&&(data?.profileId||data?.id)===id),profile=object.data||rows.find(id),tabs=TABS.map(([name,label,Tab])=>({id:name,
-label,draw:()=>html`<${Tab} ...${{profile,path,object,rows}} />`})),exit=profile?.run?.proxy;return html`<${Drawer} label="Profile" title=${profile?html`<${Name}>${profile.
-name}<//>`:"Profile"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!profile}
-    below=${profile&&html`<${Status} of=${PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"}} />${exit&&html`<${Country} code=${exit.country} /><span class="number">${exit.
+replaceAll("_"," ")).join(", ")}</span></li>`)}</ul>`}</section>`:html`<section><h3>What sites can tell</h3><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</section>`}var TABS=[["overview","Overview",Overview],["identity","Identity",Identity],["network","Network",Network],["data","Data",Data],["snapshots","Snapshots",Snapshots],
+["runs","Runs",Runs],["connect","Connect",Connect],["share","Share",Share],["tests","Tests",Tests]];function ProfileDrawer({id,tab,rows}){let path=`/profiles/${encodeURIComponent(
+id)}`,object=useObject(path,({type,data})=>/^(profile|run)\./.test(type)&&(data?.profileId||data?.id)===id),profile=object.data||rows.find(id),tabs=TABS.map(([name,
+label,Tab])=>({id:name,label,draw:()=>html`<${Tab} ...${{profile,path,object,rows}} />`})),exit=profile?.run?.proxy,there=profile&&object.problem?.status!==404;
+return html`<${Drawer} label="Profile" title=${profile?html`<${Name}>${profile.name}<//>`:"Profile"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!there}
+    below=${there&&html`<${Status} of=${PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"}} />${exit&&html`<${Country} code=${exit.country} /><span class="number">${exit.
 exitIp}</span>`}`}
-    actions=${profile&&html`<${DrawerActions} ...${{profile,rows,object}} />`} />`}function DrawerActions({profile,rows,object}){let app=useApp(),busy=useStore(
-app.busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",edit=()=>app.open(ProfileDialog,{profile,done:changed=>{rows.patch(profile.
+    note=${there&&profile.temporary&&html`<${KeepIt} ...${{profile,path,rows,object}} />`}
+    actions=${there&&html`<${DrawerActions} ...${{profile,rows,object}} />`} />`}function DrawerActions({profile,rows,object}){let app=useApp(),busy=useStore(app.
+busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",edit=()=>app.open(ProfileDialog,{profile,done:changed=>{rows.patch(profile.
 id,changed),object.reload()}});return html`
     ${running?html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
         <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>stop(app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<${StartButton} ...${{
 profile,rows}} small />`}
-    <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Duplicate",icon:"copy",run:()=>duplicate(app,profile)},running&&
-{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
+    <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Clone",icon:"copy",run:()=>app.open(CloneDialog,{profile})},running&&
+{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}function KeepIt({
+profile,path,rows,object}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline);return html`<p class="meanwhile"><span>Temporary: it is deleted with its data when its run ends.</span>
+    <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>app.during(profile.id,async()=>{try{let{data,etag}=await app.api.full("PU\
+T",path,{body:{temporary:!1}});object.keep(data,etag),rows.patch(profile.id,data),document.querySelector(".drawer h2")?.focus(),app.toasts.say({text:`${profile.
+name} is kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} is still temporary`,problem)}})}>Keep it</button></p>`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
 ", ")],["Notes","notes"]].map(([label,name,words=value=>value])=>({label,names:[name],words:values=>words(values[name])||"None"}));function ProxyForm({proxy,done,
 close}){let app=useApp(),[read,setRead]=d(proxy?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>(setProblem(null),app.api.full("GET",pathOf2(proxy)).
 then(setRead,setProblem));return A(()=>{proxy&&load()},[]),html`<${Dialog} sheet title=${proxy?html`Edit <${Name}>${proxyName(proxy)}<//>`:"Add a proxy"} close=${close}>
@@ -1305,18 +1378,18 @@ html`<code class="path" tabindex="0" role="group" aria-label="The password">${pa
     ${password===null?html`<button type="button" class="button small" disabled=${busy} aria-label="Show the password" title="Each time is recorded in the activity log" onClick=${show}><${Icon} name="eye" />Show</button>`:
 html`<${Copy} text=${password} label="Copy the password" /><button type="button" class="button small" aria-label="Hide the password" onClick=${()=>setPassword(null)}>Hide</button>`}</span>
     <span role="status" class="secret-note">${password!==null&&html`<span class="hint">Recorded in the activity log. Hidden again in half a minute.</span>`}${refusal&&
-html`<span class="bad-text">${refusal}</span>`}</span>`}var MOST2=8;function Traffic2({proxy}){let app=useApp(),[state,setState]=d({days:null,profiles:null,problem:null});A(()=>{let from=firstDay(),path=`/proxies/${encodeURIComponent(
+html`<span class="bad-text">${refusal}</span>`}</span>`}var MOST3=8;function Traffic2({proxy}){let app=useApp(),[state,setState]=d({days:null,profiles:null,problem:null});A(()=>{let from=firstDay(),path=`/proxies/${encodeURIComponent(
 proxy.id)}/traffic`;Promise.all([app.api.get(path,{from,by:"day"}),app.api.get(path,{from,by:"profile"})]).then(([days2,profiles2])=>setState({days:days2,profiles:profiles2,
 problem:null}),problem2=>setState(before=>({...before,problem:problem2})))},[proxy.id]);let{days,profiles,problem}=state;return problem?html`<${ProblemBox} problem=${problem} />`:
 days?days.connections?html`<dl class="figures"><div><dt>Received</dt><dd>${bytes(days.bytesDown)}</dd></div><div><dt>Sent</dt><dd>${bytes(days.bytesUp)}</dd></div><div><dt>Connections</dt><dd>${number(
 days.connections)}</dd></div></dl>
     <${Bars} title=${`The last ${30} days`} points=${daysOf(days.data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} />
     <p class="hint">Days are in UTC. What proxies and TLS add is not counted.</p>
-    <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a,b)=>b.bytesDown+b.bytesUp-a.bytesDown-a.bytesUp).slice(0,MOST2).map(row=>html`<li key=${row.
+    <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a,b)=>b.bytesDown+b.bytesUp-a.bytesDown-a.bytesUp).slice(0,MOST3).map(row=>html`<li key=${row.
 profileId} class="event-line">
       <span class="event-what one-line"><${ProfileLink} id=${row.profileId} /></span><span class="number muted">↓ ${bytes(row.bytesDown)}</span><span class="number muted">↑ ${bytes(
 row.bytesUp)}</span></li>`)}</ul>
-      ${profiles.data.length>MOST2&&html`<p class="hint">And ${number(profiles.data.length-MOST2)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${30} days.</p>`:
+      ${profiles.data.length>MOST3&&html`<p class="hint">And ${number(profiles.data.length-MOST3)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${30} days.</p>`:
 html`<${Waiting} />`}function ProfileLink({id}){let{api}=useApp(),[name,setName]=d("");return A(()=>{api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>setName(
 profile.name),()=>setName(null))},[id]),name===null?html`<span class="muted">A deleted profile</span>`:html`<a href=${href("profiles",void 0,[id])}><${Name}>${name||
 id}<//></a>`}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
@@ -1366,9 +1439,9 @@ slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};fun
 everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
 {...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
 null}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
-named"],["browser.install","Browser asked for"]],ABOUT=[["profile","Profiles"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],
-["browser","Installations"],["capability","Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The \
-key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,
+named"],["browser.install","Browser asked for"]],ABOUT=[["profile","Profiles"],["snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["\
+workspace","Workspaces"],["browser","Installations"],["capability","Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId===
+"environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,
 "proxies.export":()=>html`${who} exported ${count(detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.
 format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
 "workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>`:
@@ -1382,9 +1455,11 @@ ame",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbac
 member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_cre\
 ated":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
 data.changed)}`,"profile.deleted":({profile,data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
-"profile.status":({profile,data})=>html`${profile} is ${data.status}`,"run.started":({profile,data})=>html`The browser of ${profile} ${data.restarted?"restarted":
-"started"}`,"run.updated":({profile})=>html`The exit or the place of ${profile} changed`,"run.expiring":({profile})=>html`The browser of ${profile} closes soon`,
-"run.fallback":({profile,data})=>html`${profile} goes on through ${data.to?html`<${ProxyName} id=${data.to} />`:"another proxy"}`,"run.ended":({profile,data})=>html`The browser of ${profile} ended: ${endWords(
+"profile.rolled_back":({profile})=>html`${profile} was rolled back to a snapshot`,"snapshot.created":({profile})=>html`A snapshot of ${profile} was kept`,"snaps\
+hot.updated":({profile})=>html`A snapshot of ${profile} was changed`,"snapshot.deleted":({profile})=>html`A snapshot of ${profile} was deleted`,"profile.status":({
+profile,data})=>html`${profile} is ${data.status}`,"run.started":({profile,data})=>html`The browser of ${profile} ${data.restarted?"restarted":"started"}`,"run.\
+updated":({profile})=>html`The exit or the place of ${profile} changed`,"run.expiring":({profile})=>html`The browser of ${profile} closes soon`,"run.fallback":({
+profile,data})=>html`${profile} goes on through ${data.to?html`<${ProxyName} id=${data.to} />`:"another proxy"}`,"run.ended":({profile,data})=>html`The browser of ${profile} ended: ${endWords(
 data).toLowerCase()}`,"proxy.created":({proxy})=>html`${proxy} was added`,"proxy.updated":({proxy,data})=>html`${proxy} was changed${changedWords(data.changed)}`,
 "proxy.deleted":()=>"A proxy was deleted","proxy.checked":({proxy,data})=>html`${proxy} was checked: ${data.ok?"alive":"dead"}`,"proxy.died":({proxy})=>html`${proxy} stopped working`,
 "proxy.returned":({proxy})=>html`${proxy} works again`,"proxy.exit_changed":({proxy,data})=>html`${proxy} has another exit${data.exitIp?`: ${data.exitIp}`:""}`,
@@ -1598,5 +1673,5 @@ block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
     <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
 shown.id?"page":void 0}>${label}</a>`)}</nav>
     <section class=${shown.list?"settings-list":"settings-body"} aria-label=${shown.label} key=${shown.id} tabindex=${shown.list?void 0:0}><${shown.draw} params=${params} path=${path} /></section>
-  </div>`}export{AddProxies,CheckDialog,ConnectDialog,FirstRun,Install,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,
-SettingsPage,TagBulkDialog,TagDialog,Tile,copyOf};
+  </div>`}export{AddProxies,CheckDialog,CloneDialog,ConnectDialog,FirstRun,Install,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,
+SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile};
