@@ -21,7 +21,8 @@ func TestPageByKeys(t *testing.T) {
 		name string
 		try  func(*person, *liveServer)
 	}{
-		{"make a profile", keysMake}, {"start, view and stop", keysRun}, {"search", keysSearch}, {"filter", keysFilter},
+		{"make a profile", keysMake}, {"start, view and stop", keysRun}, {"clone", keysClone},
+		{"keep a snapshot", keysSnapshot}, {"search", keysSearch}, {"filter", keysFilter},
 		{"choose three and tag them", keysTag}, {"rename", keysRename}, {"add a proxy", keysProxy}, {"go to a setting", keysPalette},
 	} {
 		if !t.Run(way.name, func(t *testing.T) { p.is(t); way.try(p, s) }) {
@@ -70,6 +71,51 @@ func keysRun(p *person, s *liveServer) {
 	p.at("row")
 	p.presses("s")
 	p.until("!document.querySelector('.row.is-running, .row.is-stopping')")
+	p.at("row")
+}
+
+func keysClone(p *person, _ *liveServer) {
+	p.presses("d")
+	p.at("textbox Name")
+	p.wantNames("a clone")
+	p.tabTo("spinbutton How many")
+	p.tabTo("checkbox With logins and data")
+	p.presses(" ")
+	p.tabTo("button Clone")
+	p.presses("Enter")
+	p.until("!document.querySelector('dialog')")
+	p.reads(".row .title", "Keys alone (copy)")
+	p.at("row")
+}
+
+func keysSnapshot(p *person, _ *liveServer) {
+	p.presses("Home", "Enter")
+	p.at("heading Keys alone (copy)")
+	p.tabTo("tab Overview")
+	p.presses("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight")
+	p.at("tab Snapshots")
+	p.reads(".drawer .snapshot", "Start of this clone")
+	p.tabTo("button Keep a snapshot")
+	p.presses("Enter")
+	p.at("textbox Name")
+	p.types("By keys")
+	p.presses("Enter")
+	p.reads(".drawer .snapshot", "By keys")
+	p.at("button Keep a snapshot")
+	p.tabTo("button Pin By keys")
+	p.presses("Enter")
+	p.until("document.querySelector('.drawer .snapshot [aria-pressed=true]')")
+	p.at("button Pin By keys")
+	p.tabTo("button Roll back to By keys")
+	p.presses("Enter")
+	p.at("button Cancel")
+	p.presses("Escape")
+	p.at("button Roll back to By keys")
+	p.tabTo("button More for By keys")
+	p.presses("Enter")
+	p.at("menuitem Rename")
+	p.presses("Escape", "Escape")
+	p.until("!document.querySelector('.drawer')")
 	p.at("row")
 }
 

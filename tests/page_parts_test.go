@@ -21,7 +21,8 @@ func TestPageByHand(t *testing.T) {
 		name string
 		see  func()
 	}{
-		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"a proxy's drawer", h.proxyDrawer},
+		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"snapshots", h.snapshotsByHand},
+		{"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
 		{"the settings", h.settings}, {"a list", h.views}, {"the proxy dies", h.proxyDies}, {"the key is revoked", h.keyRevoked},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { h.is(t); part.see() }) {

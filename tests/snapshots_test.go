@@ -12,20 +12,6 @@ import (
 	"time"
 )
 
-type snapshotView struct {
-	ID, Name, Reason, BrowserVersion string
-	Pinned, Current                  bool
-	Bytes, NewBytes                  int64
-}
-
-// snapshots lists a profile's snapshots, newest first.
-func (s *liveServer) snapshots(id string) []snapshotView {
-	s.t.Helper()
-	var v struct{ Data []snapshotView }
-	s.do("GET", "/profiles/"+id+"/snapshots", nil, 200, &v)
-	return v.Data
-}
-
 // awaitSnapshot waits until the newest snapshot of a profile is another one, and returns it.
 func (s *liveServer) awaitSnapshot(id, before string) (newest snapshotView) {
 	s.t.Helper()
