@@ -168,7 +168,7 @@ func (s *API) deleteSnapshot(ctx context.Context, in *snapshotDelete) (*struct{}
 	if err != nil {
 		return nil, err
 	}
-	return nil, s.runs.DeleteSnapshot(ctx, callerOf(ctx).Sees, row, in.SnapshotID)
+	return nil, s.runs.Snapshots().Delete(ctx, callerOf(ctx).Sees, row, in.SnapshotID)
 }
 
 // rollbackInput names what to go back to.

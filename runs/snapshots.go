@@ -271,11 +271,6 @@ func (m *Manager) DataOf(ctx context.Context, profileID string) (store.Snapshot,
 	return s, err
 }
 
-// DeleteSnapshot deletes a snapshot of a profile. A roll-back or a clone that goes on is waited for.
-func (m *Manager) DeleteSnapshot(ctx context.Context, sees store.Scope, row store.Profile, id string) error {
-	return m.snapshots.Delete(ctx, sees, row, id)
-}
-
 // keepBeforeDowngrade keeps the data of a profile that an older browser is to open. Only the run's owner calls it, so nothing
 // else starts the profile.
 func (m *Manager) keepBeforeDowngrade(ctx context.Context, p *plan) error {

@@ -81,7 +81,13 @@ func (k *Keeper) Rollback(ctx context.Context, profileID string, to store.Snapsh
 		return kept, err
 	}
 	err = k.store.Write(ctx, func(q *store.Queries) error {
-		return store.ErrorOf(q.SetHead(ctx, store.SetHeadParams{ID: p.ID, HeadID: &to.ID}))
+		head := &to.ID
+		if _, err := q.GetSnapshot(ctx, store.GetSnapshotParams{ID: to.ID, ProfileID: p.ID}); errors.Is(err, store.ErrNoRow) {
+			head = nil // it was deleted meanwhile
+		} else if err != nil {
+			return err
+		}
+		return store.ErrorOf(q.SetHead(ctx, store.SetHeadParams{ID: p.ID, HeadID: head}))
 	})
 	if err != nil {
 		return kept, err

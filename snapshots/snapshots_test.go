@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -294,4 +295,40 @@ func TestExpendable(t *testing.T) {
 	if got := kept("0", old); !slices.Equal(got, []string{"0", "1", "2", "3", "4", "5", "6", "50"}) {
 		t.Errorf("kept %v: the newest of a closed browser is 50", got)
 	}
+}
+
+// TestRollbackToDeleted: a snapshot that is deleted while a roll-back goes to it is no head afterwards.
+func TestRollbackToDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := r.profile()
+	r.put(p.ID, map[string]string{"chrome/Cookies": "old"})
+	one := r.save(p.ID, Request{Reason: Asked})
+	r.put(p.ID, map[string]string{"chrome/Cookies": "new"})
+	r.save(p.ID, Request{Reason: Stop})
+	r.blobs = deletesRow{r.blobs, r, one}
+	if _, err := r.Rollback(t.Context(), p.ID, one); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, r.files(p.ID), map[string]string{"chrome/Cookies": "old"})
+	if head := r.row(p.ID).HeadID; head != nil {
+		t.Errorf("the head is %s, which was deleted", *head)
+	}
+}
+
+// deletesRow are blobs that have a snapshot's row deleted when its tree was read.
+type deletesRow struct {
+	packs.Blobs
+	r   *rig
+	row store.Snapshot
+}
+
+// Get implements packs.Blobs.
+func (d deletesRow) Get(ctx context.Context, name string, at, length int64) (io.ReadCloser, error) {
+	if name == packs.TreePrefix+d.row.ID {
+		d.r.write(func(q *store.Queries) error {
+			return store.ErrorOf(q.DeleteSnapshot(ctx, store.DeleteSnapshotParams{ID: d.row.ID, ProfileID: d.row.ProfileID}))
+		})
+	}
+	return d.Blobs.Get(ctx, name, at, length)
 }
