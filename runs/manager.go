@@ -303,6 +303,27 @@ func (m *Manager) Shutdown(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+	m.awaitHolds(ctx)
+}
+
+// awaitHolds waits for what goes on with profiles that do not run, such as the snapshots of runs that were just closed. When ctx
+// ends, the next server makes those.
+func (m *Manager) awaitHolds(ctx context.Context) {
+	m.mu.Lock()
+	var holds []*run
+	for _, r := range m.byProfile {
+		if r.isHold {
+			holds = append(holds, r)
+		}
+	}
+	m.mu.Unlock()
+	for _, r := range holds {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Wait returns when every run is released and all background work is done.
