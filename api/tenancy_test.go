@@ -155,10 +155,10 @@ func TestWorkspaces(t *testing.T) {
 	t.Logf("%d probes", probes)
 }
 
-// isGone reports whether an answer says that there is no object. Restoring what is not in the trash, and requests for a capability
-// or download, do not count.
+// isGone reports whether an answer says that there is no object. Restoring what is not in the trash, and requests for a capability, a
+// snapshot or a download, do not count.
 func isGone(name string, r *answer) bool {
-	return r.status == 404 && !strings.HasSuffix(name, "restore") && !slices.Contains([]string{"capability_not_found",
+	return r.status == 404 && !strings.HasSuffix(name, "restore") && !slices.Contains([]string{"capability_not_found", "snapshot_not_found",
 		"download_not_found"}, r.text("code"))
 }
 
