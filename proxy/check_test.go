@@ -214,8 +214,7 @@ func TestURLsInTurn(t *testing.T) {
 // The faults of a proxy are the same in a check as in a dial, and no check goes around the proxy.
 func TestCheckOfDeadProxies(t *testing.T) {
 	bird := canary(t)
-	gone := serve(t, echo)
-	gone.close()
+	gone := closed(t)
 	c := &Checker{Policy: nearby, URLs: []string{urlOf(bird), urlOf(bird)}}
 	for _, tc := range []struct {
 		p     *Proxy

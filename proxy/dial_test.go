@@ -120,9 +120,7 @@ func TestBadTargets(t *testing.T) {
 
 func TestProxyNotThere(t *testing.T) {
 	bird := canary(t)
-	gone := serve(t, echo)
-	port := gone.port()
-	gone.close()
+	port := closed(t).port()
 	for _, typ := range []Type{SOCKS5, HTTP, HTTPS, SOCKS4} {
 		d := &Dialer{Upstream: &Proxy{Type: typ, Host: "127.0.0.1", Port: port},
 			Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}}

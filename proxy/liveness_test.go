@@ -43,8 +43,7 @@ func failsOver(t *testing.T, up *Proxy, roots *Dialer, requests int) (moved *Fai
 
 // TestDeadProxiesFailOver: a relay leaves a proxy of any type that is silent, gone, or refuses the login, within one request.
 func TestDeadProxiesFailOver(t *testing.T) {
-	gone := serve(t, echo)
-	gone.close()
+	gone := closed(t)
 	wrong := &credentials{"user", "right"}
 	frozen := listenOnly(t)
 	behindTLS := func(handle func(net.Conn)) func(net.Conn) { h, _ := overTLS(t, handle); return h }

@@ -207,8 +207,7 @@ func TestResetIsPassedOn(t *testing.T) {
 }
 
 func TestReplyCodes(t *testing.T) {
-	gone := serve(t, echo)
-	gone.close()
+	gone := closed(t)
 	refusing := func(code string) *server {
 		return serve(t, play(step{3, "\x05\x00"}, step{10, "\x05" + code + "\x00\x01\x00\x00\x00\x00\x00\x00"}))
 	}

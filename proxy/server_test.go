@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -44,6 +45,25 @@ type server struct {
 func serve(t testing.TB, handle func(net.Conn)) *server {
 	t.Helper()
 	return serveOn(t, "127.0.0.1:0", handle)
+}
+
+// closed is a server that has ended: its port refuses connections. The port is below those that a system gives by itself, so that no
+// other process gets it meanwhile (Linux: 32768 to 60999; RFC 6335: from 49152 on).
+func closed(t testing.TB) *server {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000)))
+		if err != nil {
+			continue
+		}
+		s := &server{l: l, conns: map[net.Conn]bool{}}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	t.Fatal("no port is free")
+	return nil
 }
 
 func serveOn(t testing.TB, address string, handle func(net.Conn)) *server {
