@@ -45,7 +45,7 @@ func TestBackupAndRestore(t *testing.T) {
 					}
 				})
 			}
-			for round := range 3 {
+			for round := range 2 {
 				mu.Lock()
 				want := map[string]string{}
 				for id, text := range acknowledged {

@@ -28,7 +28,7 @@ import (
 func TestCollectAgainstCommits(t *testing.T) {
 	t.Parallel()
 	r := eagerRig(t)
-	r.rounds(t, 60)
+	r.rounds(t, 40)
 }
 
 // The same many times. WARREN_ROUNDS is how often.
@@ -36,7 +36,7 @@ func TestCollectAgainstCommitsLong(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
 	r := eagerRig(t)
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("WARREN_ROUNDS"), "500"))
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("WARREN_ROUNDS"), "200"))
 	if err != nil {
 		t.Fatal(err)
 	}

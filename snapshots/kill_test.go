@@ -86,14 +86,14 @@ func textFiles(text string) map[string]string {
 // that it acknowledged is whole, the profile's folder is of one moment, and nothing is left over.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	killAgain(t, 15)
+	killAgain(t, 8)
 }
 
 // The same many times.
 func TestKilledLong(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
-	killAgain(t, 100)
+	killAgain(t, 40)
 }
 
 func killAgain(t *testing.T, times int) {
