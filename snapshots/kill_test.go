@@ -93,7 +93,7 @@ func TestKilled(t *testing.T) {
 func TestKilledLong(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
-	killAgain(t, 40)
+	killAgain(t, 20)
 }
 
 func killAgain(t *testing.T, times int) {
