@@ -301,8 +301,12 @@ func (s *API) merge(ctx context.Context, q *store.Queries, in *ProfileInput, row
 
 // mergeChange is merge for a profile that exists.
 func (s *API) mergeChange(ctx context.Context, q *store.Queries, in *ProfileInput, row *store.Profile) (faults, error) {
+	before := row.Temporary
 	f, err := s.merge(ctx, q, in, row)
 	f.otherWorkspace(in.WorkspaceID, row.WorkspaceID)
+	// A profile that has stopped would be deleted at once, without a run that somebody meant.
+	f.require(before || !row.Temporary, "body.temporary", "Only a new profile or a clone can be temporary. Clone this one with "+
+		"temporary instead, or leave it out.")
 	return f, err
 }
 

@@ -104,6 +104,10 @@ func (s *API) createSnapshot(ctx context.Context, in *snapshotCreate) (*snapshot
 		return nil, err
 	}
 	request := snapshots.Request{Reason: snapshots.Asked, Name: in.Body.Name, Pinned: in.Body.Pinned, Always: true}
+	if in.Body.Restart && row.Temporary { // it would be deleted when its browser is closed
+		return nil, problem.NotValid(problem.Fault{Location: "body.restart", Message: "A temporary profile is deleted when its browser " +
+			"is closed. Choose live, or keep the profile first with \"temporary\": false."})
+	}
 	var made store.Snapshot
 	var torn []string
 	if in.Body.Live {
