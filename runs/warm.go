@@ -204,6 +204,11 @@ func (w *warmRuns) countReady() (n int) {
 func (w *warmRuns) remove(r *warmRun) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.removeLocked(r)
+}
+
+// removeLocked is remove for a caller that holds the lock.
+func (w *warmRuns) removeLocked(r *warmRun) bool {
 	i := slices.Index(w.all, r)
 	if i < 0 {
 		return false
@@ -213,18 +218,17 @@ func (w *warmRuns) remove(r *warmRun) bool {
 	return true
 }
 
-// reserve removes a run for a start and returns it, first one that is ready; nil if there is none for it.
+// reserve removes a run for a start and returns it, first one that is ready; nil if there is none for it. It looks and
+// removes under one lock: of two starts at once each gets a run of its own.
 func (w *warmRuns) reserve(spec shim.Spec) (found *warmRun) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, r := range w.all {
 		if r.settings.SameLaunch(spec) && (found == nil || isClosed(r.ready) && !isClosed(found.ready)) {
 			found = r
 		}
 	}
-	w.mu.Unlock()
-	if found == nil || !w.remove(found) {
-		return nil
-	}
+	w.removeLocked(found)
 	return found
 }
 
