@@ -104,6 +104,17 @@ func (h *byHand) rolledBack(id string) {
 	h.until(fmt.Sprintf("!document.querySelector('dialog') && !document.body.innerText.includes(%q)", hostileName))
 }
 
+// offersTemporary: the form of a profile offers only what the server would take.
+func (h *byHand) offersTemporary(want bool) {
+	h.person.t.Helper()
+	h.clicks("More for this profile")
+	h.clicks("Edit")
+	h.until("document.querySelector('dialog [name=maxRunMs]')")
+	h.until(fmt.Sprintf("Boolean(document.querySelector('dialog [name=temporary]')) === %t", want))
+	h.clicks("Cancel")
+	h.until("!document.querySelector('dialog')")
+}
+
 // clonesByHand: two clones with data are in the list when they are made. They are temporary, which the list and the drawer say, until
 // somebody keeps one. A profile that has never run has no data to offer.
 func (h *byHand) clonesByHand() {
@@ -138,8 +149,10 @@ func (h *byHand) clonesByHand() {
 	first, at := list.Data[0].ID, "/profiles/"+list.Data[0].ID
 	h.drawer(at, "Snapshots", "Start of this clone", "Current")
 	h.reads(".drawer-note", "it is deleted with its data when its run ends")
+	h.offersTemporary(true)
 	h.clicks("Keep it")
 	h.until("!document.querySelector('.drawer-note') && document.querySelectorAll('.row .temporary').length === 1")
+	h.offersTemporary(false)
 	h.do("GET", at, nil, 200, &list.Data[0])
 	if list.Data[0].Temporary {
 		h.person.t.Error("the clone is still temporary")

@@ -90,14 +90,15 @@ function ProxyWords({ id }) {
   return html`<span class="ordered-name"><${Country} code=${proxy.lastCheck?.country} /> <${Name}>${proxyName(proxy)}<//>${proxy.status !== 'alive' && html` <span class="muted">${(PROXY_STATUS[proxy.status] || PROXY_STATUS.unknown).text.toLowerCase()}</span>`}</span>`;
 }
 
-export function LimitFields({ form }) {
+// LimitFields leaves out what only a new profile can be: one that is kept never becomes temporary.
+export function LimitFields({ form, kept }) {
   return html`
     <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One URL per line." />
     <${Choice} form=${form} name="headless" label="Window" wide options=${CHOICES.headless} />
     <${Text} form=${form} name="idleTimeoutMs" label="Close when idle (minutes)" inputmode="decimal" placeholder="Never" />
     <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />
     <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
-    <${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`;
+    ${!kept && html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`;
 }
 
 export function NotesFields({ form, saved }) {

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,start,
-stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-RKVMHSD4.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-RWKFEVUY.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -896,14 +896,14 @@ adding={...form,values:{proxyId:""},set:(_,id)=>id&&set([...ids,id])};return htm
     <${Finder} form=${adding} ...${{workspaceId,tied}} none="" empty="Add a fallback proxy" skip=${[...ids,form.values.proxyId]} /></div>`}} label="Fallback proxies" optional hint="They take over in this order when the proxy dies while the browser runs." />`}
 function ProxyWords2({id}){let proxy=useProxy(id);return proxy?html`<span class="ordered-name"><${Country} code=${proxy.lastCheck?.country} /> <${Name}>${proxyName(
 proxy)}<//>${proxy.status!=="alive"&&html` <span class="muted">${(PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown).text.toLowerCase()}</span>`}</span>`:html`<span class="ordered-name muted">${proxy===
-null?"A deleted proxy":"…"}</span>`}function LimitFields({form}){return html`
+null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2}){return html`
     <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One URL per line." />
     <${Choice} form=${form} name="headless" label="Window" wide options=${CHOICES.headless} />
     <${Text} form=${form} name="idleTimeoutMs" label="Close when idle (minutes)" inputmode="decimal" placeholder="Never" />
     <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />
     <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
-    <${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}function NotesFields({form,saved}){
-let known=useStore(useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
+    ${!kept2&&html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`}function NotesFields({
+form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
     ${!saved&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
       <datalist id="known-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}</datalist>`}`}function identitySummary({os,browserVersion,timezone,
 locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen&&timezone==="auto"&&locale==="auto"&&geolocation==="auto"&&webrtc==="proxy_only"&&
@@ -940,7 +940,7 @@ beginMany(app,made):begin(app,made[0]),foot=html`<button type="button" class="bu
     </div>
     <${Section} form=${form} title="Identity" names=${IDENTITY} summary=${identitySummary(values)}><${IdentityFields} form=${form} saved=${!!saved} /><//>
     <${Section} form=${form} title="Network" names=${NETWORK} summary=${networkSummary(values)}><${NetworkFields} form=${form} workspaceId=${workspaceId} /><//>
-    <${Section} form=${form} title="Start and limits" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} /><//>
+    <${Section} form=${form} title="Start and limits" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} kept=${!!saved&&!saved.temporary} /><//>
     <${Section} form=${form} title=${saved?"Notes":"Notes and workspace"} names=${NOTES} summary=${values.notes.trim()?"Written":saved?"None":workspaceId||"defa\
 ult"}><${NotesFields} form=${form} saved=${!!saved} /><//>`}function Copies({form,many,workspaceId}){let{api}=useApp(),[proxies,setProxies]=d(null);A(()=>{setProxies(
 null),many&&api.get("/proxies",{limit:1,page:1,workspaceId:workspaceId||"default"}).then(({total})=>setProxies(total),()=>{})},[many,workspaceId]);let wanted=number2(
