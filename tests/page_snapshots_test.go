@@ -44,6 +44,7 @@ func (h *byHand) snapshotsByHand() {
 	h.stop(h.profileID)
 	h.until(fmt.Sprintf("%s === %d", rows, len(before)+1))
 	h.reads(".drawer .snapshot:first-child", "After a stop Current just now")
+	h.reads(".drawer .drawer-below", "Stopped") // which the page may hear of later than of the snapshot
 
 	h.clicks("Keep a snapshot")
 	h.writes("dialog input[name=name]", "Signed in")

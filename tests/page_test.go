@@ -67,7 +67,8 @@ func (p *person) reads(selector, text string) {
 func (p *person) clicks(name string) {
 	p.t.Helper()
 	find := fmt.Sprintf("[...([...document.querySelectorAll('dialog')].at(-1) || document).querySelectorAll('button, a, summary, "+
-		"[role=tab], input[type=checkbox], input[type=radio]')].find((it) => !it.disabled && it.checkVisibility() && "+
+		"[role=tab], input[type=checkbox], input[type=radio]')].find((it) => !it.disabled && it.ariaDisabled !== 'true' && "+
+		"it.checkVisibility() && "+
 		"(it.ariaLabel || it.innerText || it.closest('label')?.innerText || '').replace(/\\s+/g, ' ').trim() === %q)", name)
 	p.until(find)
 	p.eval(find + ".click()")
