@@ -225,14 +225,14 @@ func claimData(dir string) (unlock func(), err error) {
 	if len(filepath.Join(dir, "run", "012345678901.sock")) > 103 {
 		return nil, misusef("the data folder's path is too long: a socket in it may have 103 bytes (unix(7)); choose a shorter --data")
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := store.MakeFolder(dir); err != nil {
 		return nil, fmt.Errorf("the data folder cannot be made: %w; choose another with --data DIR", err)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the data folder is not ours: %w; choose another with --data DIR", err)
 	}
 	for _, sub := range []string{"profiles", "run"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+		if err := store.MakeFolder(filepath.Join(dir, sub)); err != nil {
 			return nil, fmt.Errorf("the data folder cannot be written: %w", err)
 		}
 	}

@@ -8,11 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // The names beside a folder that is being replaced.
@@ -20,9 +17,6 @@ const (
 	newSuffix = ".new" // what will take its place
 	oldSuffix = ".old" // what it was
 )
-
-// syncAtOnce is how many files are brought to the disk at a time.
-const syncAtOnce = 16
 
 // LoadOptions say what of a tree is on this machine already.
 type LoadOptions struct {
@@ -332,7 +326,11 @@ func (l *loading) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := l.sync(ctx); err != nil {
+	paths := make([]string, len(l.tree.Files))
+	for i := range l.tree.Files {
+		paths[i] = l.tree.Files[i].Path
+	}
+	if err := syncTree(ctx, l.into, l.tree, paths); err != nil {
 		return err
 	}
 	for _, d := range slices.Backward(l.tree.Folders) {
@@ -341,35 +339,6 @@ func (l *loading) finish(ctx context.Context) error {
 		}
 	}
 	return syncFolder(l.into)
-}
-
-// sync waits until the disk has the new folder.
-func (l *loading) sync(ctx context.Context) error {
-	if done, err := syncFileSystem(l.into); done || err != nil {
-		return err
-	}
-	syncing, ctx := errgroup.WithContext(ctx)
-	syncing.SetLimit(syncAtOnce)
-	for i := range l.tree.Files {
-		syncing.Go(func() error { return errors.Join(ctx.Err(), syncFile(l.at(l.tree.Files[i].Path))) })
-	}
-	err := syncing.Wait()
-	for _, d := range slices.Backward(l.tree.Folders) {
-		err = errors.Join(err, syncFolder(l.at(d.Path)))
-	}
-	return err
-}
-
-func syncFile(path string) error {
-	flag := os.O_RDONLY
-	if runtime.GOOS == "windows" { // FlushFileBuffers wants the right to write
-		flag = os.O_RDWR
-	}
-	file, err := os.OpenFile(path, flag, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }
 
 // stampsOf returns the stamps of a folder that was just written. Nothing else writes to it, so that no file is too young.

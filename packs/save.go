@@ -64,7 +64,7 @@ func (v *Vault) Save(ctx context.Context, dir string, o SaveOptions) (*Saved, er
 		}
 	}
 	if !o.Always && o.Parent != nil && o.Parent.equals(t) {
-		s.remember(o.Stamps, o.Parent.ID)
+		s.remember(ctx, dir, o.Stamps, o.Parent.ID)
 		return &Saved{Tree: o.Parent, Same: true, Read: s.read, Left: left}, nil
 	}
 	if err := s.packer.flush(ctx); err != nil {
@@ -75,7 +75,7 @@ func (v *Vault) Save(ctx context.Context, dir string, o SaveOptions) (*Saved, er
 	if err != nil {
 		return nil, err
 	}
-	s.remember(o.Stamps, t.ID)
+	s.remember(ctx, dir, o.Stamps, t.ID)
 	return &Saved{Tree: t, NewBytes: s.packer.sum + written, Read: s.read, Left: left}, nil
 }
 
@@ -116,6 +116,7 @@ type saving struct {
 	known  map[[nameSize]byte]location // chunks that are there
 	where  []location                  // of each chunk of the tree, in order
 	read   int64                       // bytes of files
+	fresh  []string                    // paths of the files that were read
 	buffer []byte
 }
 
@@ -206,7 +207,7 @@ func (s *saving) file(ctx context.Context, dir string, f found) error {
 			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			s.tree.Files = append(s.tree.Files, now)
+			s.tree.Files, s.fresh = append(s.tree.Files, now), append(s.fresh, f.path)
 			return nil
 		}
 		if err != nil {
@@ -272,13 +273,17 @@ func (s *saving) resolve() {
 	}
 }
 
-// remember notes that the folder equals a tree. It may fail, such as on a full disk: the tree is there, and the next save reads
-// all files.
-func (s *saving) remember(path, tree string) {
-	if path != "" {
-		s.now.Tree = tree
-		s.now.write(path) //nolint:errcheck // see above
+// remember notes that the folder equals a tree. It first waits until the disk has the files that were read, because a power loss may
+// leave a file its times and not its bytes. It may fail, such as on a full disk: the tree is there, and the next save reads all files.
+func (s *saving) remember(ctx context.Context, dir, path, tree string) {
+	if path == "" {
+		return
 	}
+	if len(s.fresh) > 0 && syncTree(ctx, dir, s.tree, s.fresh) != nil {
+		return
+	}
+	s.now.Tree = tree
+	s.now.write(path) //nolint:errcheck // see above
 }
 
 // equals reports whether another tree holds the same files.

@@ -44,7 +44,14 @@ func (m *Manager) removeProfile(ctx context.Context, id string, write func(*stor
 		return fmt.Errorf("the profile's folder cannot be removed: %w", err)
 	}
 	moved := err == nil
-	if err := m.store.Write(ctx, write); err != nil {
+	err = nil
+	if moved { // else a power loss might undo the rename but not the write, and leave a folder that no profile has
+		err = store.SyncFolder(filepath.Dir(dir))
+	}
+	if err == nil {
+		err = m.store.Write(ctx, write)
+	}
+	if err != nil {
 		if moved {
 			err = errors.Join(err, os.Rename(aside, dir))
 		}

@@ -324,7 +324,7 @@ func Restore(ctx context.Context, o RestoreOptions) (*Backup, error) {
 		return nil, err
 	}
 	aside := strings.TrimRight(o.Data, string(filepath.Separator)) + ".restoring"
-	if err := errors.Join(os.RemoveAll(aside), os.MkdirAll(aside, 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(aside), store.MakeFolder(aside)); err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(aside) //nolint:errcheck // after a success there is none
@@ -334,7 +334,10 @@ func Restore(ctx context.Context, o RestoreOptions) (*Backup, error) {
 	if err := os.Remove(o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return b, os.Rename(aside, o.Data)
+	if err := os.Rename(aside, o.Data); err != nil {
+		return nil, err
+	}
+	return b, store.SyncFolder(filepath.Dir(o.Data))
 }
 
 // chosen returns a backup by its id; "" is the newest.
@@ -365,7 +368,7 @@ func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) er
 		if hex.EncodeToString(sum[:]) != f.SHA256 || !filepath.IsLocal(f.Name) || strings.ContainsAny(f.Name, `/\`) {
 			return fmt.Errorf("%s: %w", f.Name, packs.ErrDamaged)
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o600); err != nil {
+		if err := store.WriteFile(filepath.Join(dir, f.Name), string(f.Text)); err != nil {
 			return err
 		}
 	}
@@ -381,7 +384,7 @@ func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) er
 		return err
 	}
 	c := &copying{from: o.From, to: packs.Folder(filepath.Join(dir, "snapshots")), backup: &Backup{}}
-	return errors.Join(c.all(ctx, st), st.Close(), os.MkdirAll(filepath.Join(dir, "profiles"), 0o700))
+	return errors.Join(c.all(ctx, st), st.Close(), store.MakeFolder(filepath.Join(dir, "profiles")))
 }
 
 // restoreDatabase writes the database, and compares its sum.

@@ -8,10 +8,12 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"warren/packs"
+	"warren/store"
 )
 
 // A backup in one file: a tar (POSIX.1-2001, pax) of the objects, the backup's own last.
@@ -71,7 +73,7 @@ func (t *TarWriter) Finish(before error) error {
 	if before == nil {
 		before = os.Link(t.path+".part", t.path) // it refuses a file that has come meanwhile
 	}
-	return errors.Join(before, os.Remove(t.path+".part"))
+	return errors.Join(before, os.Remove(t.path+".part"), store.SyncFolder(filepath.Dir(t.path)))
 }
 
 // tarReader are the objects of a tar file. They can only be read.

@@ -65,7 +65,7 @@ func openPool(dsn string, size int) *sql.DB {
 // prepareFolder creates the folder (0700) and an empty database file (0600) if they are missing. SQLite would make
 // the file readable for everyone. The files beside it take its mode.
 func prepareFolder(dir, file string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeFolder(dir); err != nil {
 		return explainOpen(file, typedFile(err))
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
@@ -86,7 +86,7 @@ func prepareFolder(dir, file string) error {
 	if err := f.Close(); err != nil {
 		return explainOpen(file, typedFile(err))
 	}
-	return syncFolder(dir)
+	return SyncFolder(dir)
 }
 
 // checkFile rejects what SQLite would accept. A file without write permission would be opened for reading. A database
@@ -177,5 +177,22 @@ func WriteFile(path, text string) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(path))
+}
+
+// MakeFolder makes a folder (0700) and those above it that are missing. A power loss leaves all of them.
+func MakeFolder(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := MakeFolder(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return SyncFolder(filepath.Dir(dir))
 }

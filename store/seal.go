@@ -185,5 +185,5 @@ func makeSecretKey(dir, name string) ([]byte, error) {
 	if err := WriteFile(name, hex.EncodeToString(master)+"\n"); err != nil {
 		return nil, typedFile(err)
 	}
-	return master, syncFolder(dir)
+	return master, nil
 }

@@ -4,8 +4,8 @@ package store
 
 import "os"
 
-// syncFolder makes the names of new files in a folder survive a power loss.
-func syncFolder(dir string) error {
+// SyncFolder makes the names of new files in a folder survive a power loss.
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

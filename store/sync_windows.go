@@ -1,4 +1,4 @@
 package store
 
-// syncFolder does nothing: Windows has no such call for folders, and NTFS journals names by itself.
-func syncFolder(string) error { return nil }
+// SyncFolder does nothing: Windows has no such call for folders, and NTFS journals names by itself.
+func SyncFolder(string) error { return nil }
