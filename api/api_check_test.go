@@ -173,7 +173,7 @@ func problemCodes() map[int][]string {
 		422: {"validation_failed", "identity_mismatch"}, 429: {"rate_limited", "start_queue_full", "too_many_connections", "too_many_jobs"},
 		500: {"internal"}, 502: {"proxy_unreachable", "rotate_failed"},
 		503: {"browser_not_found", "browser_failed", "isolation_unavailable", "capacity_exceeded", "database_busy", "database_damaged",
-			"server_stopping", "data_unwritable"},
+			"server_stopping", "data_unwritable", "disk_failed"},
 		504: {"start_timeout", "page_not_answering"}, 507: {"disk_full", "files_quota"},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -134,8 +135,10 @@ func fromError(err error) *problem.Error {
 	}
 	err = store.Typed(err)
 	switch {
-	case errors.Is(err, store.ErrDiskFull):
+	case errors.Is(err, store.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return problem.DiskFull(err)
+	case errors.Is(err, store.ErrIO), errors.Is(err, syscall.EIO):
+		return problem.DiskFailed(err)
 	case errors.Is(err, store.ErrBusy):
 		return databaseBusy(err)
 	case errors.Is(err, store.ErrDamaged):

@@ -203,6 +203,8 @@ func (s *API) serveReady(w http.ResponseWriter, r *http.Request) error {
 			"The disk that holds the data folder is full: nothing can be changed. Make room on it.").Because(err)
 	} else if errors.Is(err, store.ErrDamaged) {
 		return databaseDamaged(err)
+	} else if errors.Is(err, store.ErrIO) {
+		return problem.DiskFailed(err)
 	} else if err != nil {
 		return problem.New(problem.Unavailable, "database_busy", "The database does not take writes. The log says why.").Because(err)
 	}

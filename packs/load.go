@@ -31,31 +31,65 @@ type LoadOptions struct {
 // Load makes a folder equal to a tree. What was there before is replaced at once, when all is on the disk; until then, and after
 // an error, it stays as it was. Settle must be called after a crash before the folder is used.
 func (v *Vault) Load(ctx context.Context, t *Tree, dir string, o LoadOptions) error {
-	if err := Settle(dir, o.Filter); err != nil {
+	staged, err := v.Stage(ctx, t, dir, o)
+	if err != nil {
 		return err
+	}
+	return staged.Swap()
+}
+
+// Staged is a new folder that is on the disk, beside the one whose place it takes. Swap or Drop ends it.
+type Staged struct {
+	tree *Tree
+	dir  string
+	o    LoadOptions
+}
+
+// Stage does the first part of Load: afterwards nothing is left to do that needs room.
+func (v *Vault) Stage(ctx context.Context, t *Tree, dir string, o LoadOptions) (*Staged, error) {
+	if err := Settle(dir, o.Filter); err != nil {
+		return nil, err
 	}
 	l := loading{v: v, tree: t, into: dir + newSuffix, o: o, links: o.From == dir}
 	if err := errors.Join(l.all(ctx), forget(o.Stamps)); err != nil {
-		return errors.Join(err, os.RemoveAll(l.into))
+		return nil, errors.Join(err, os.RemoveAll(l.into))
 	}
-	if err := swap(dir, o.Filter); err != nil {
+	return &Staged{t, dir, o}, nil
+}
+
+// Drop removes the new folder.
+func (s *Staged) Drop() error { return os.RemoveAll(s.dir + newSuffix) }
+
+// Swap replaces the folder. After an error it is as it was.
+func (s *Staged) Swap() error {
+	if err := swap(s.dir, s.o.Filter); err != nil {
 		return err
 	}
-	if o.Stamps != "" {
-		stampsOf(dir, t).write(o.Stamps) //nolint:errcheck // the folder is there, and without stamps the next save reads all files
+	if s.o.Stamps != "" {
+		stampsOf(s.dir, s.tree).write(s.o.Stamps) //nolint:errcheck // the folder is there, and without stamps the next save reads all files
 	}
 	return nil
 }
 
-// swap puts the new folder into the place of the old one. Settle goes on from wherever a crash interrupts it.
+// swap puts the new folder into the place of the old one. After an error the old one is there. Settle goes on from wherever a crash
+// interrupts it.
 func swap(dir string, keep Filter) error {
 	if err := os.Rename(dir, dir+oldSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(dir+newSuffix, dir); err != nil {
-		return errors.Join(err, os.Rename(dir+oldSuffix, dir))
+	err := os.Rename(dir+newSuffix, dir)
+	if err == nil {
+		if err = syncFolder(filepath.Dir(dir)); err == nil {
+			dropOld(dir, keep) //nolint:errcheck // the new folder is there, and Settle goes on before anybody uses it
+			return nil
+		}
+		err = errors.Join(err, os.Rename(dir, dir+newSuffix))
 	}
-	return dropOld(dir, keep)
+	back := os.Rename(dir+oldSuffix, dir)
+	if back == nil || errors.Is(back, fs.ErrNotExist) { // there was none
+		back = os.RemoveAll(dir + newSuffix)
+	} // else the new one stays whole, for Settle
+	return errors.Join(err, back)
 }
 
 // dropOld removes the folder that was replaced, after what is kept of it was moved to the new one.

@@ -91,6 +91,12 @@ func DiskFull(err error) *Error {
 		"The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").Because(err)
 }
 
+// DiskFailed is the error for a read or a write that the disk could not do.
+func DiskFailed(err error) *Error {
+	return New(Unavailable, "disk_failed",
+		"The disk failed. Look at the data folder's disk and at the system's log, then try again. Warren's log has the cause.").Because(err)
+}
+
 // Because sets the cause, for the log.
 func (e *Error) Because(err error) *Error { e.Cause = err; return e }
 

@@ -75,7 +75,7 @@ func (m *Manager) LeakTest(ctx context.Context, row store.Profile, key Asker, li
 	defer release()
 	spec := p.spec
 	// If this server dies, the next one removes the folder.
-	spec.ProfileDir = filepath.Join(m.cfg.Data, "profiles", erasedPrefix+"leaktest-"+spec.Name)
+	spec.ProfileDir = filepath.Join(m.cfg.Data, "profiles", erasedPrefix+leakTestPrefix+spec.Name)
 	spec.ForOnce, spec.Grace, spec.MaxRun = true, LeakTestGrace, m.cfg.StartTimeout+limit+StopTime
 	startedAt := time.Now()
 	state, channels, err := RunLeakTest(ctx, m.exe, spec, limit, release)

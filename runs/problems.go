@@ -71,6 +71,8 @@ func (m *Manager) startProblem(err error) error {
 		f = &shim.Failure{Kind: "timeout"}
 	case errors.Is(err, syscall.ENOSPC):
 		f = &shim.Failure{Kind: "disk_full"}
+	case errors.Is(err, syscall.EIO):
+		return problem.DiskFailed(err)
 	default:
 		return problem.Hidden(err)
 	}

@@ -143,7 +143,7 @@ func (m *Manager) sweepData(ctx context.Context, clockTrusted bool) error {
 		m.afterRun(ctx, id)
 		release()
 	}
-	err := errors.Join(err1, err2)
+	err := errors.Join(err1, err2, m.sweepDeletions(ctx))
 	if clockTrusted && time.Since(m.collected) > time.Hour {
 		m.collected = time.Now()
 		err = errors.Join(err, m.snapshots.Collect(ctx))

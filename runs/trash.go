@@ -13,6 +13,7 @@ import (
 
 	"warren/events"
 	"warren/problem"
+	"warren/snapshots"
 	"warren/store"
 )
 
@@ -44,6 +45,10 @@ func (m *Manager) removeProfile(ctx context.Context, id string, write func(*stor
 		return fmt.Errorf("the profile's folder cannot be removed: %w", err)
 	}
 	moved := err == nil
+	if !moved {
+		_, gone := os.Lstat(aside) // an earlier deletion failed, and could not put it back
+		moved = gone == nil
+	}
 	err = nil
 	if moved { // else a power loss might undo the rename but not the write, and leave a folder that no profile has
 		err = store.SyncFolder(filepath.Dir(dir))
@@ -58,13 +63,16 @@ func (m *Manager) removeProfile(ctx context.Context, id string, write func(*stor
 		return err
 	}
 	if err := os.RemoveAll(aside); err != nil {
-		m.log.Warn("a removed profile's folder stays until the next serve", "folder", aside, "cause", err)
+		m.log.Warn("a removed profile's folder stays for a while", "folder", aside, "cause", err)
 	}
 	return nil
 }
 
 // erasedPrefix marks the folder of a deleted profile.
-const erasedPrefix = ".erased-"
+const erasedPrefix = snapshots.ErasedPrefix
+
+// leakTestPrefix begins what follows it for the folder of a leak test.
+const leakTestPrefix = "leaktest-"
 
 // RecoverDeletions completes deletions that a crash interrupted. If the profile still exists, its folder is restored,
 // because the deletion was never written.
@@ -76,22 +84,48 @@ func (m *Manager) RecoverDeletions(ctx context.Context) error {
 	}
 	m.settleFolders(entries)
 	for _, e := range entries {
-		id, aside := strings.CutPrefix(e.Name(), erasedPrefix)
-		if !aside {
+		if id, aside := strings.CutPrefix(e.Name(), erasedPrefix); aside {
+			if err := m.recoverDeletion(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sweepDeletions does the same while the server runs, with what a failing disk has left.
+func (m *Manager) sweepDeletions(ctx context.Context) error {
+	asides, err := filepath.Glob(filepath.Join(m.cfg.Data, "profiles", erasedPrefix+"*"))
+	for _, aside := range asides {
+		id := strings.TrimPrefix(filepath.Base(aside), erasedPrefix)
+		if strings.HasPrefix(id, leakTestPrefix) {
+			continue // the test removes it
+		}
+		release, _, held := m.tryHold(id)
+		if release == nil || held != nil {
 			continue
 		}
-		switch _, err := m.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: id}); {
-		case errors.Is(err, store.ErrNoRow):
-			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-				m.log.Warn("a removed profile's folder stays", "cause", err)
-			}
-		case err != nil:
-			return err
-		default:
-			if err := restoreFolder(filepath.Join(dir, e.Name()), m.profileDir(id)); err != nil {
-				m.log.Error("a profile's folder was set aside for a deletion that was never written, and cannot be put back",
-					"profile", id, "folder", e.Name(), "cause", err)
-			}
+		err = errors.Join(err, m.recoverDeletion(ctx, id))
+		release()
+	}
+	return err
+}
+
+// recoverDeletion completes or undoes one deletion.
+func (m *Manager) recoverDeletion(ctx context.Context, id string) error {
+	aside := filepath.Join(m.cfg.Data, "profiles", erasedPrefix+id)
+	_, err := m.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: id})
+	switch {
+	case errors.Is(err, store.ErrNoRow):
+		if err := os.RemoveAll(aside); err != nil {
+			m.log.Warn("a removed profile's folder stays", "cause", err)
+		}
+	case err != nil:
+		return err
+	default:
+		if err := restoreFolder(aside, m.profileDir(id)); err != nil {
+			m.log.Error("a profile's folder was set aside for a deletion that was never written, and cannot be put back",
+				"profile", id, "folder", erasedPrefix+id, "cause", err)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"warren/events"
 	"warren/packs"
@@ -16,10 +17,25 @@ func (k *Keeper) Settle(profileID string) error {
 	return packs.Settle(k.profileDir(profileID), leftOut{})
 }
 
+// ErasedPrefix begins the name of a profile's folder while the profile is deleted for good.
+const ErasedPrefix = ".erased-"
+
+// putBack puts a profile's folder back that was set aside for a deletion that failed. There is a row of the profile.
+func (k *Keeper) putBack(profileID string) error {
+	aside := filepath.Join(k.data, "profiles", ErasedPrefix+profileID)
+	if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Lstat(k.profileDir(profileID)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(aside, k.profileDir(profileID))
+}
+
 // Prepare makes a profile's folder ready: it ends a load that was interrupted. If the folder has no data but there is a
 // snapshot, as for a new clone, it loads that and returns it.
 func (k *Keeper) Prepare(ctx context.Context, p store.Profile) (loaded *store.Snapshot, err error) {
-	if err := k.Settle(p.ID); err != nil {
+	if err := errors.Join(k.Settle(p.ID), k.putBack(p.ID)); err != nil {
 		return nil, k.problemOf(err)
 	}
 	if p.HeadID == nil {
@@ -40,16 +56,26 @@ func (k *Keeper) Prepare(ctx context.Context, p store.Profile) (loaded *store.Sn
 
 // load makes a profile's folder equal to a snapshot.
 func (k *Keeper) load(ctx context.Context, p store.Profile, s store.Snapshot, o packs.LoadOptions) error {
-	v, _, err := k.vault(ctx, p.WorkspaceID)
+	staged, err := k.stage(ctx, p, s, o)
 	if err != nil {
 		return err
 	}
+	return k.problemOf(staged.Swap())
+}
+
+// stage writes what a profile's folder will be.
+func (k *Keeper) stage(ctx context.Context, p store.Profile, s store.Snapshot, o packs.LoadOptions) (*packs.Staged, error) {
+	v, _, err := k.vault(ctx, p.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
 	t, err := k.tree(ctx, v, s)
 	if err != nil {
-		return k.problemOf(err)
+		return nil, k.problemOf(err)
 	}
 	o.Stamps, o.Filter = k.stampsFile(p.ID), leftOut{}
-	return k.problemOf(v.Load(ctx, t, k.profileDir(p.ID), o))
+	staged, err := v.Stage(ctx, t, k.profileDir(p.ID), o)
+	return staged, k.problemOf(err)
 }
 
 // Rollback makes a profile's data those of a snapshot. What is there is kept first, as a snapshot. The error is
@@ -77,23 +103,44 @@ func (k *Keeper) Rollback(ctx context.Context, profileID string, to store.Snapsh
 			return kept, k.problemOf(err)
 		}
 	}
-	if err := k.load(ctx, p, to, o); err != nil {
-		return kept, err
-	}
-	err = k.store.Write(ctx, func(q *store.Queries) error {
-		head := &to.ID
-		if _, err := q.GetSnapshot(ctx, store.GetSnapshotParams{ID: to.ID, ProfileID: p.ID}); errors.Is(err, store.ErrNoRow) {
-			head = nil // it was deleted meanwhile
-		} else if err != nil {
-			return err
-		}
-		return store.ErrorOf(q.SetHead(ctx, store.SetHeadParams{ID: p.ID, HeadID: head}))
-	})
-	if err != nil {
+	if err := k.replace(ctx, p, to, o); err != nil {
 		return kept, err
 	}
 	k.events.Publish(events.Event{Type: "profile.rolled_back", Workspace: p.WorkspaceID, Data: rolledBack{p.ID, to.ID}})
 	return kept, nil
+}
+
+// replace loads a snapshot, and makes it the head before the folder changes: a full disk keeps both as they are.
+func (k *Keeper) replace(ctx context.Context, p store.Profile, to store.Snapshot, o packs.LoadOptions) error {
+	staged, err := k.stage(ctx, p, to, o)
+	if err != nil {
+		return err
+	}
+	if err := k.setHead(ctx, p.ID, &to.ID); err != nil {
+		return errors.Join(err, staged.Drop())
+	}
+	if err = k.problemOf(staged.Swap()); err == nil {
+		return nil
+	}
+	if back := k.setHead(context.WithoutCancel(ctx), p.ID, p.HeadID); back != nil {
+		k.log.Warn("a roll-back failed, and its snapshot is shown as the current one until the next", "profile", p.ID, "cause", back)
+	}
+	return err
+}
+
+// setHead says which snapshot a profile's data go on from. One that was deleted meanwhile is none.
+func (k *Keeper) setHead(ctx context.Context, profileID string, head *string) error {
+	return k.store.Write(ctx, func(q *store.Queries) error {
+		to := head
+		if to != nil {
+			if _, err := q.GetSnapshot(ctx, store.GetSnapshotParams{ID: *to, ProfileID: profileID}); errors.Is(err, store.ErrNoRow) {
+				to = nil
+			} else if err != nil {
+				return err
+			}
+		}
+		return store.ErrorOf(q.SetHead(ctx, store.SetHeadParams{ID: profileID, HeadID: to}))
+	})
 }
 
 // rolledBack is the data of profile.rolled_back.

@@ -37,6 +37,7 @@ type fact struct {
 type powered struct {
 	*liveServer
 	disk *testnet.Disk
+	dead bool // the disk does nothing at all
 
 	mu    sync.Mutex
 	facts []*fact
