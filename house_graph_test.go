@@ -45,7 +45,7 @@ var testsImport = map[string][]string{
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
-var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "archive", "tests"}
+var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "archive", "packs", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {
@@ -114,10 +114,11 @@ var servers = []string{"api", "shim", "web", "leaks"}
 var homes = []home{
 	{"huma", func(f *goFile) bool { return f.importsBelow("github.com/danielgtaylor/huma") }, []string{"api"}},
 	{"chromedp", func(f *goFile) bool { return f.importsBelow("github.com/chromedp/chromedp") }, []string{"browser"}},
+	{"minio", func(f *goFile) bool { return f.importsBelow("github.com/minio/minio-go") }, []string{"packs"}},
 	{"http.Server", func(f *goFile) bool { return f.uses("net/http", "Server", "ListenAndServe", "ListenAndServeTLS") }, servers},
 	{"http.Serve", func(f *goFile) bool { return f.uses("net/http", "Serve", "ServeTLS") }, servers},
 	{"an HTTP status", func(f *goFile) bool { return f.uses("net/http", "Status*") },
-		[]string{"api", "shim", "web", "leaks", "proxy", "browser", "browser/live", "browser/builds", "bench", "testnet"}},
+		[]string{"api", "shim", "web", "leaks", "proxy", "browser", "browser/live", "browser/builds", "packs", "bench", "testnet"}},
 	{"context.WithValue", func(f *goFile) bool { return f.uses("context", "WithValue") }, []string{"api"}},
 }
 
@@ -153,7 +154,7 @@ func (f *goFile) uses(importPath string, names ...string) bool {
 	return false
 }
 
-// TestHouseHomes: huma, HTTP servers, status codes and values in contexts are used where homes says. Tests are free.
+// TestHouseHomes: libraries, HTTP servers, status codes and values in contexts are used where homes says. Tests are free.
 func TestHouseHomes(t *testing.T) {
 	t.Parallel()
 	h := theHouse(t)
@@ -222,18 +223,20 @@ func contextValues(h *house) (out []complaint) {
 	return out
 }
 
-// TestHouseOneFile: one file of browser imports chromedp, and one file registers the API's routes.
+// TestHouseOneFile: one file of browser imports chromedp, one of packs the client of S3, and one file registers the API's routes.
 func TestHouseOneFile(t *testing.T) {
 	t.Parallel()
 	h := theHouse(t)
-	var chromedp []string
-	for _, f := range h.files {
-		if !f.test && f.importsBelow("github.com/chromedp/chromedp") {
-			chromedp = append(chromedp, f.path)
+	for _, library := range []string{"github.com/chromedp/chromedp", "github.com/minio/minio-go"} {
+		var users []string
+		for _, f := range h.files {
+			if !f.test && f.importsBelow(library) {
+				users = append(users, f.path)
+			}
 		}
-	}
-	if len(chromedp) != 1 {
-		t.Errorf("chromedp is imported by %v, want one file", chromedp)
+		if len(users) != 1 {
+			t.Errorf("%s is imported by %v, want one file", library, users)
+		}
 	}
 	if len(registrars(h)) == 0 {
 		t.Error("no file registers routes: does this test still see them?")

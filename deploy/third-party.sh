@@ -51,6 +51,8 @@ awk -F '\t' '
     if (s ~ /silopenfontlicenseversion11/) return "OFL-1.1"
     if (s ~ /dedicatedtothepublic/) return "public domain"
     if (s ~ /^redistributionanduse.*(neitherthename|mustnotbeused)/) return "BSD-3-Clause"
+    if (s ~ /^bsd2clauselicense.*redistributionanduse/) return "BSD-2-Clause"
+    if (s ~ /^thisprojectiscoveredbytwodifferentlicensesmitandapache/) return "MIT and Apache-2.0"
     print "unknown licence: " substr(s, 1, 80) > "/dev/stderr"
     exit 1
   }
@@ -59,7 +61,7 @@ awk -F '\t' '
     whole = $3 ~ /3RD-PARTY/
     while ((getline line < $3) > 0) {
       sub(/\r$/, "", line)
-      if (!whole && line ~ /^ *(Original work |Modified work )?Copyright (\([cC]\)|©|[0-9])/) {
+      if (!whole && line ~ /^ *(Original work |Modified work |Portions )?Copyright (\([cC]\)|©|[0-9])/) {
         sub(/^ */, "", line)
         holders = holders "    " line "\n"
       } else if (whole || line !~ /^ *((The )?(MIT|ISC) License.*|All rights reserved\.?|<http.*mit-license.*>)$/) {

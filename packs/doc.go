@@ -5,5 +5,7 @@
 // packs of at most 8 MiB, which are named by the SHA-256 of their bytes. Anybody can verify a pack, and nobody without the secret
 // can read it. A tree says which chunks make which files. It is sealed for one subject.
 //
+// Objects are kept in a folder, or in a bucket of a server that speaks S3.
+//
 // The package knows nothing of profiles and browsers.
 package packs
