@@ -117,9 +117,9 @@ func (l starting) await(ctx context.Context, out io.Reader) (*Client, *State, er
 // logPath is the file of a shim's messages.
 func logPath(runDir, name string) string { return filepath.Join(runDir, name+".log") }
 
-// environment is the environment that a run inherits: ours without the variables named WARREN_….
+// environment is the environment that a run inherits: ours without what only the server needs. WARREN_… and AWS_… hold secrets.
 func environment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WARREN_") })
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WARREN_") || strings.HasPrefix(v, "AWS_") })
 }
 
 // awaitReport reads the one line that a shim reports. If ctx ends first, a signal asks the shim to close its browser.

@@ -471,10 +471,11 @@ func TestOnlyHost(t *testing.T) {
 	}
 }
 
-// The server's environment holds its key, which a run does not inherit.
+// The server's environment holds its keys, which a run does not inherit.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("WARREN_API_KEY", "canary")
 	t.Setenv("WARREN_X", "canary")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "canary")
 	t.Setenv("OTHER", "kept")
 	all := strings.Join(environment(), "\n")
 	if strings.Contains(all, "canary") || !strings.Contains(all, "OTHER=kept") {
