@@ -2,7 +2,9 @@ package snapshots
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -30,6 +32,7 @@ import (
 const (
 	backupPrefix   = "backups/"
 	databasePrefix = "databases/"
+	contentsPrefix = "contents/"
 )
 
 // The beginnings of the names of folders with copies of the database.
@@ -52,8 +55,10 @@ type Backup struct {
 	Objects   int64     `json:"objects"` // that its database names
 	Bytes     int64     `json:"bytes"`   // of them
 	Database  File      `json:"database"`
-	Files     []File    `json:"files"` // small files of the data folder
-	Written   int64     `json:"-"`     // bytes that were not there yet
+	Files     []File    `json:"files"`            // small files of the data folder
+	Contents  *File     `json:"contents"`         // the names of its objects; nil: an older Warren made it
+	Origin    string    `json:"origin,omitempty"` // which data folder it is of; equal for all backups of one
+	Written   int64     `json:"-"`                // bytes that were not there yet
 }
 
 // File is a file in a backup.
@@ -72,7 +77,14 @@ type BackupOptions struct {
 
 	KeyFile string // the key that seals the database's secrets; "" is secret.key of the data folder
 	WithKey bool   // the backup holds that key too
+
+	Meter *Meter // counts what is done; nil: nobody looks
+
+	patience time.Duration // with a thinning; 0: awaitThinFor
 }
+
+// maxBackup is how long a backup may take. What is older and not finished is taken for a leftover (thin.go).
+const maxBackup = 6 * 24 * time.Hour
 
 // MakeBackup makes a backup. Nobody can see it before it is whole.
 func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
@@ -82,6 +94,7 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 	}
 	defer os.RemoveAll(temp)
 	b := &Backup{Version: backupVersion, ID: store.NewID(), MadeAt: time.Now().UTC(), Warren: o.Warren}
+	o.Meter.begin(stepDatabase)
 	if err := store.Copy(ctx, o.Data, filepath.Join(temp, store.FileName)); err != nil {
 		return nil, err
 	}
@@ -92,15 +105,9 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &copying{from: packs.Folder(filepath.Join(o.Data, "snapshots")), to: o.To, backup: b}
-	err = c.all(ctx, st)
-	if err = errors.Join(err, st.Close()); err != nil {
-		return nil, err
-	}
-	if err := b.addDatabase(ctx, o.To, filepath.Join(temp, store.FileName)); err != nil {
-		return nil, err
-	}
-	if err := b.addFiles(o); err != nil {
+	c := &copying{from: packs.Folder(filepath.Join(o.Data, "snapshots")), to: o.To, backup: b, meter: o.Meter, patience: o.patience}
+	if err := b.write(ctx, o, c, st, temp); err != nil {
+		c.retract(ctx)
 		return nil, err
 	}
 	text, err := json.Marshal(b)
@@ -108,6 +115,42 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 		return nil, err
 	}
 	return b, o.To.Put(ctx, backupPrefix+b.ID, int64(len(text)), bytes.NewReader(text))
+}
+
+// write writes everything but what makes it a backup. It closes the copy of the database, which is in the folder temp.
+func (b *Backup) write(ctx context.Context, o BackupOptions, c *copying, st *store.Store, temp string) (err error) {
+	if b.Origin, err = originOf(o.KeyFile); err == nil {
+		err = c.backUp(ctx, st)
+	}
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	o.Meter.begin(stepDatabase)
+	if err := b.addDatabase(ctx, o.To, filepath.Join(temp, store.FileName)); err != nil {
+		return err
+	}
+	o.Meter.wrote(b.Database.Size)
+	if err := b.addFiles(o); err != nil {
+		return err
+	}
+	if err := c.stillThere(ctx); err != nil {
+		return err
+	}
+	if took := time.Now().UTC().Sub(b.MadeAt); took > maxBackup { // by the clock that goes on while a machine sleeps
+		return fmt.Errorf("the backup took %v, and is none of now any more; the next one has less to do", took.Round(time.Hour))
+	}
+	return nil
+}
+
+// originOf returns a name for the data folder that a key is of. It says nothing of the key.
+func originOf(keyFile string) (string, error) {
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("warren: origin of a backup"))
+	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
 }
 
 // keyName is the file of the key that seals the database's secrets, unless it lies elsewhere.
@@ -162,48 +205,123 @@ func (b *Backup) addFiles(o BackupOptions) error {
 type copying struct {
 	from, to packs.Blobs
 	backup   *Backup
+	meter    *Meter
+	patience time.Duration   // with a thinning; 0: awaitThinFor
 	there    map[string]bool // objects of the target
+	used     []string        // of these, what the backup needs
 	damaged  []error
+}
+
+// backUp says what the backup will need, and copies it. A thinning that begins from then on spares it (thin.go).
+func (c *copying) backUp(ctx context.Context, st *store.Store) error {
+	if err := c.announce(ctx, st); err != nil {
+		return err
+	}
+	if err := awaitThinning(ctx, c.to, cmp.Or(c.patience, awaitThinFor), c.meter); err != nil {
+		return err
+	}
+	return c.all(ctx, st)
+}
+
+// announce writes the names of all objects of the backup.
+func (c *copying) announce(ctx context.Context, st *store.Store) error {
+	var names bytes.Buffer
+	total := int64(0)
+	add := func(name string) error {
+		total++
+		_, err := fmt.Fprintln(&names, name)
+		return err
+	}
+	err := errors.Join(
+		eachSnapshot(ctx, st, func(s store.Snapshot) error { return add(packs.TreePrefix + s.ID) }),
+		eachPack(ctx, st, func(pack string) error { return add(packs.PackName(pack)) }))
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(names.Bytes())
+	c.meter.expect(total)
+	c.backup.Contents = &File{Name: contentsPrefix + c.backup.ID, Size: int64(names.Len()), SHA256: hex.EncodeToString(sum[:])}
+	c.backup.Written += int64(names.Len())
+	return c.to.Put(ctx, c.backup.Contents.Name, int64(names.Len()), bytes.NewReader(names.Bytes()))
+}
+
+// retract takes back what announce wrote, if that is quickly done.
+func (c *copying) retract(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	c.to.Delete(ctx, contentsPrefix+c.backup.ID) //nolint:errcheck // a thinning removes it later
 }
 
 // all copies every tree and every pack. Those that are damaged do not keep the others from being copied, but fail the backup.
 func (c *copying) all(ctx context.Context, st *store.Store) error {
+	c.meter.begin(stepObjects)
 	if err := c.list(ctx); err != nil {
 		return err
 	}
+	if err := eachSnapshot(ctx, st, func(s store.Snapshot) error { return c.tree(ctx, st, s) }); err != nil {
+		return err
+	}
+	if err := eachPack(ctx, st, func(pack string) error { return c.copy(ctx, packs.PackName(pack), pack) }); err != nil {
+		return err
+	}
+	kept, err := st.Read().CountKept(ctx)
+	c.backup.Profiles, c.backup.Snapshots = kept.Profiles, kept.Snapshots
+	return errors.Join(append(c.damaged, err)...)
+}
+
+// stillThere returns an error if something that the target had, and that was not copied again, is gone.
+func (c *copying) stillThere(ctx context.Context) error {
+	used := c.used
+	if len(used) == 0 {
+		return nil
+	}
+	if err := c.list(ctx); err != nil {
+		return err
+	}
+	for _, name := range used {
+		if !c.there[name] {
+			return fmt.Errorf("%s was removed from the place of the backup meanwhile; the next backup writes it anew", name)
+		}
+	}
+	return nil
+}
+
+// eachSnapshot walks through the snapshots of a database.
+func eachSnapshot(ctx context.Context, st *store.Store, do func(store.Snapshot) error) error {
 	for after := ""; ; {
 		rows, err := st.Read().ListSnapshotsAfter(ctx, store.ListSnapshotsAfterParams{After: after, Limit: walkAtOnce})
 		if err != nil {
 			return err
 		}
 		for _, s := range rows {
-			if err := c.tree(ctx, st, s); err != nil {
+			if err := do(s); err != nil {
 				return err
 			}
 		}
 		if len(rows) < walkAtOnce {
-			break
+			return nil
 		}
 		after = rows[len(rows)-1].ID
 	}
+}
+
+// eachPack walks through the packs that a database's snapshots need.
+func eachPack(ctx context.Context, st *store.Store, do func(pack string) error) error {
 	for after := ""; ; {
 		rows, err := st.Read().ListNeededPacks(ctx, store.ListNeededPacksParams{After: after, Limit: walkAtOnce})
 		if err != nil {
 			return err
 		}
 		for _, p := range rows {
-			if err := c.copy(ctx, packs.PackName(p.Name), p.Name); err != nil {
+			if err := do(p.Name); err != nil {
 				return err
 			}
 		}
 		if len(rows) < walkAtOnce {
-			break
+			return nil
 		}
 		after = rows[len(rows)-1].Name
 	}
-	kept, err := st.Read().CountKept(ctx)
-	c.backup.Profiles, c.backup.Snapshots = kept.Profiles, kept.Snapshots
-	return errors.Join(append(c.damaged, err)...)
 }
 
 // walkAtOnce is how many rows a walk reads at a time.
@@ -243,6 +361,8 @@ func (c *copying) tree(ctx context.Context, st *store.Store, s store.Snapshot) e
 func (c *copying) copy(ctx context.Context, name, sum string) error {
 	c.backup.Objects++
 	if c.there[name] {
+		c.used = append(c.used, name)
+		c.meter.object(0)
 		return nil
 	}
 	body, err := c.from.Get(ctx, name, 0, -1)
@@ -264,7 +384,9 @@ func (c *copying) copy(ctx context.Context, name, sum string) error {
 	}
 	c.backup.Bytes += int64(len(text))
 	c.backup.Written += int64(len(text))
-	return c.to.Put(ctx, name, int64(len(text)), bytes.NewReader(text))
+	err = c.to.Put(ctx, name, int64(len(text)), bytes.NewReader(text))
+	c.meter.object(int64(len(text)))
+	return err
 }
 
 // maxObject is the length in bytes of the largest tree or pack.
@@ -272,7 +394,22 @@ const maxObject = 512 << 20
 
 // Backups lists the backups of a place, newest first.
 func Backups(ctx context.Context, from packs.Blobs) (all []Backup, err error) {
-	var names []string
+	names, err := backupNames(ctx, from)
+	for _, name := range names {
+		b, err := readBackup(ctx, from, name)
+		if errors.Is(err, packs.ErrNone) { // removed meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *b)
+	}
+	return all, err
+}
+
+// backupNames lists the names of the backups' objects, newest first.
+func backupNames(ctx context.Context, from packs.Blobs) (names []string, err error) {
 	for o, err := range from.List(ctx, backupPrefix) {
 		if err != nil {
 			return nil, err
@@ -280,14 +417,16 @@ func Backups(ctx context.Context, from packs.Blobs) (all []Backup, err error) {
 		names = append(names, o.Name)
 	}
 	slices.Sort(names)
-	for _, name := range slices.Backward(names) {
-		b := Backup{}
-		if err := readJSON(ctx, from, name, &b); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		all = append(all, b)
+	slices.Reverse(names)
+	return names, nil
+}
+
+func readBackup(ctx context.Context, from packs.Blobs, name string) (*Backup, error) {
+	b := new(Backup)
+	if err := readJSON(ctx, from, name, b); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return all, nil
+	return b, nil
 }
 
 func readJSON(ctx context.Context, from packs.Blobs, name string, v any) error {
@@ -309,6 +448,8 @@ type RestoreOptions struct {
 	ID   string // of the backup; "" is the newest
 	Data string // the new data folder: there must be none, or an empty one
 	Key  string // the file of the secret key, if the backup has none
+
+	Meter *Meter // counts what is done; nil: nobody looks
 }
 
 // ErrNotEmpty says that a restore would mix with what is there.
@@ -342,25 +483,29 @@ func Restore(ctx context.Context, o RestoreOptions) (*Backup, error) {
 
 // chosen returns a backup by its id; "" is the newest.
 func chosen(ctx context.Context, from packs.Blobs, id string) (*Backup, error) {
-	all, err := Backups(ctx, from)
+	names, err := backupNames(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		switch {
-		case id != "" && all[i].ID != id:
-		case all[i].Version > backupVersion:
-			return nil, fmt.Errorf("the backup was made by warren %s, which is newer: restore it with that one", all[i].Warren)
-		default:
-			return &all[i], nil
-		}
+	i := 0
+	if id != "" {
+		i = slices.Index(names, backupPrefix+id)
 	}
-	return nil, errors.New("there is no such backup; `warren restore PLACE --list` lists those that there are")
+	if i < 0 || i >= len(names) {
+		return nil, errors.New("there is no such backup; `warren restore PLACE --list` lists those that there are")
+	}
+	b, err := readBackup(ctx, from, names[i])
+	if err == nil && b.Version > backupVersion {
+		return nil, fmt.Errorf("the backup was made by warren %s, which is newer: restore it with that one", b.Warren)
+	}
+	return b, err
 }
 
 // restoreTo writes the files of a data folder, the database first and the objects that it names after it.
 func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) error {
-	if err := b.restoreDatabase(ctx, o.From, filepath.Join(dir, store.FileName)); err != nil {
+	o.Meter.begin(stepDatabase)
+	o.Meter.expect(b.Objects)
+	if err := b.restoreDatabase(ctx, o.From, filepath.Join(dir, store.FileName), o.Meter); err != nil {
 		return err
 	}
 	for _, f := range b.Files {
@@ -383,12 +528,12 @@ func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) er
 	if err != nil {
 		return err
 	}
-	c := &copying{from: o.From, to: packs.Folder(filepath.Join(dir, "snapshots")), backup: &Backup{}}
+	c := &copying{from: o.From, to: packs.Folder(filepath.Join(dir, "snapshots")), backup: &Backup{}, meter: o.Meter}
 	return errors.Join(c.all(ctx, st), st.Close(), store.MakeFolder(filepath.Join(dir, "profiles")))
 }
 
 // restoreDatabase writes the database, and compares its sum.
-func (b *Backup) restoreDatabase(ctx context.Context, from packs.Blobs, path string) (err error) {
+func (b *Backup) restoreDatabase(ctx context.Context, from packs.Blobs, path string, m *Meter) (err error) {
 	body, err := from.Get(ctx, b.Database.Name, 0, -1)
 	if err != nil {
 		return err
@@ -399,7 +544,7 @@ func (b *Backup) restoreDatabase(ctx context.Context, from packs.Blobs, path str
 		return err
 	}
 	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(file, sum), body)
+	_, err = io.Copy(io.MultiWriter(file, sum, m), body)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = wantSum(sum, b.Database)
 	}
@@ -411,4 +556,11 @@ func wantSum(sum hash.Hash, f File) error {
 		return fmt.Errorf("%s: %w", f.Name, packs.ErrDamaged)
 	}
 	return nil
+}
+
+// check compares a file's bytes with its sum.
+func (f File) check(text []byte) error {
+	sum := sha256.New()
+	sum.Write(text)
+	return wantSum(sum, f)
 }

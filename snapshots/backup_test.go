@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,78 +20,102 @@ import (
 // acknowledged before it began.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"folder", "tar"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			place := filepath.Join(t.TempDir(), "backups")
-			var mu sync.Mutex
-			acknowledged := map[string]string{} // the cookies by snapshot
-			load, stop := context.WithCancel(t.Context())
-			var wg sync.WaitGroup
-			for worker := range 3 {
-				wg.Go(func() {
-					p := r.profile()
-					for i := 0; load.Err() == nil; i++ {
-						text := strings.Repeat(fmt.Sprint(worker, i, " "), 10)
-						r.put(p.ID, map[string]string{"chrome/Cookies": text})
-						s, _, err := r.Save(t.Context(), p.ID, Request{Reason: Stop, Pinned: true})
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						mu.Lock()
-						acknowledged[s.ID] = text
-						mu.Unlock()
-					}
-				})
-			}
-			for round := range 2 {
-				mu.Lock()
-				want := map[string]string{}
-				for id, text := range acknowledged {
-					want[id] = text
+	t.Run("folder", func(t *testing.T) {
+		t.Parallel()
+		place := t.TempDir()
+		underLoad(t, func(int) drillPlace { return openPlace(packs.Folder(place)) })
+	})
+	t.Run("tar", func(t *testing.T) {
+		t.Parallel()
+		place := t.TempDir()
+		underLoad(t, func(round int) drillPlace { return tarPlace(t, filepath.Join(place, fmt.Sprint(round, ".tar"))) })
+	})
+}
+
+// drillPlace is where the backup of a drill goes to, and where it is read from.
+type drillPlace struct {
+	to     packs.Blobs
+	finish func(error) error
+	from   func() packs.Blobs
+}
+
+// openPlace is a place that several backups go to.
+func openPlace(at packs.Blobs) drillPlace {
+	return drillPlace{at, func(err error) error { return err }, func() packs.Blobs { return at }}
+}
+
+func tarPlace(t *testing.T, path string) drillPlace {
+	tar, err := NewTar(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return drillPlace{tar, tar.Finish, func() packs.Blobs {
+		from, closer, err := OpenTar(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closer.Close() })
+		return from
+	}}
+}
+
+// underLoad makes two backups while snapshots are kept, and holds each to what was acknowledged before it began.
+func underLoad(t *testing.T, place func(round int) drillPlace) {
+	r := newRig(t)
+	var mu sync.Mutex
+	acknowledged := map[string]string{} // the cookies by snapshot
+	load, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for worker := range 3 {
+		wg.Go(func() {
+			p := r.profile()
+			for i := 0; load.Err() == nil; i++ {
+				text := strings.Repeat(fmt.Sprint(worker, i, " "), 10)
+				r.put(p.ID, map[string]string{"chrome/Cookies": text})
+				s, _, err := r.Save(t.Context(), p.ID, Request{Reason: Stop, Pinned: true})
+				if err != nil {
+					t.Error(err)
+					return
 				}
+				mu.Lock()
+				acknowledged[s.ID] = text
 				mu.Unlock()
-				drill(t, r, kind, fmt.Sprint(place, round), want)
 			}
-			stop()
-			wg.Wait()
 		})
 	}
+	for round := range 2 {
+		mu.Lock()
+		want := maps.Clone(acknowledged)
+		mu.Unlock()
+		drill(t, r, place(round), want)
+	}
+	stop()
+	wg.Wait()
 }
 
 // drill makes a backup, restores it to a new folder, and wants these snapshots in it.
-func drill(t *testing.T, r *rig, kind, place string, want map[string]string) {
-	to, finish := packs.Folder(place), func(err error) error { return err }
-	if kind == "tar" {
-		tar, err := NewTar(place + ".tar")
-		if err != nil {
-			t.Fatal(err)
-		}
-		to, finish = packs.Blobs(tar), tar.Finish
-	}
-	b, err := MakeBackup(t.Context(), BackupOptions{Data: r.data, To: to, Warren: "test", WithKey: true})
-	if err = finish(err); err != nil {
+func drill(t *testing.T, r *rig, place drillPlace, want map[string]string) {
+	o := r.options(place.to)
+	o.Meter = new(Meter)
+	b, err := MakeBackup(t.Context(), o)
+	if err = place.finish(err); err != nil {
 		t.Fatal(err)
 	}
-	from := to
-	if kind == "tar" {
-		reader, closer, err := OpenTar(place + ".tar")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer closer.Close()
-		from = reader
+	if p := o.Meter.Now(); p.Done != p.Total || p.Total != b.Objects || p.Bytes < b.Database.Size {
+		t.Errorf("%+v of %d objects", p, b.Objects)
 	}
+	from := place.from()
 	found, err := Check(t.Context(), CheckOptions{From: from, ReadAll: true})
 	if err != nil || len(found.Faults) > 0 || found.Unneeded > 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
-	data := filepath.Join(t.TempDir(), "restored")
-	back, err := Restore(t.Context(), RestoreOptions{From: from, Data: data})
+	data, meter := filepath.Join(t.TempDir(), "restored"), new(Meter)
+	back, err := Restore(t.Context(), RestoreOptions{From: from, Data: data, Meter: meter})
 	if err != nil || back.ID != b.ID {
 		t.Fatalf("%+v, %v", back, err)
+	}
+	if p := meter.Now(); p.Done != p.Total || p.Total != b.Objects || p.Bytes < b.Database.Size {
+		t.Errorf("%+v of %d objects", p, b.Objects)
 	}
 	if _, err := Restore(t.Context(), RestoreOptions{From: from, Data: data}); !errors.Is(err, ErrNotEmpty) {
 		t.Errorf("a second time: %v", err)
@@ -146,7 +171,8 @@ func TestBackupIsIncremental(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := MakeBackup(t.Context(), o)
-	if err != nil || second.Written != second.Database.Size || first.Written <= second.Written || second.Objects != first.Objects {
+	if err != nil || second.Written != second.Database.Size+second.Contents.Size || first.Written <= second.Written ||
+		second.Objects != first.Objects {
 		t.Errorf("written %d, then %d with a database of %d; %v", first.Written, second.Written, second.Database.Size, err)
 	}
 	if all, err := Backups(t.Context(), to); err != nil || len(all) != 2 || all[0].ID != second.ID {

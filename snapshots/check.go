@@ -74,7 +74,7 @@ func (o CheckOptions) open(ctx context.Context, temp string) (blobs packs.Blobs,
 	if err != nil {
 		return nil, "", err
 	}
-	if err := b.restoreDatabase(ctx, o.From, database); err != nil {
+	if err := b.restoreDatabase(ctx, o.From, database, nil); err != nil {
 		return nil, "", err
 	}
 	key = o.KeyFile
