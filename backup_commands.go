@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"warren/packs"
@@ -22,7 +20,9 @@ type keyFile struct {
 type backupCommand struct {
 	browserData
 	keyFile
-	Place string `arg:"" placeholder:"DIR|FILE.tar" help:"A folder, which gets what it does not have yet, or a new tar file."`
+	bucketFlags
+	Place string `arg:"" placeholder:"DIR|s3://BUCKET/PREFIX|FILE.tar" help:"A folder or a bucket, which gets what it does not have yet, or a new tar file. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how to get into a bucket."`
+	Keep  int    `default:"0" env:"WARREN_KEEP" help:"Remove older backups of this data folder, so that this many of the newest stay. 0: all stay."`
 	NoKey bool   `name:"no-key" env:"WARREN_NO_KEY" help:"Leave secret.key out. Without it nobody can read passwords and snapshots: keep it elsewhere."`
 }
 
@@ -31,22 +31,46 @@ func (b *backupCommand) Run(ctx context.Context, c *console) error {
 	if err := b.find(); err != nil {
 		return err
 	}
+	if b.Keep < 0 || b.Keep > 0 && isTar(b.Place) {
+		return misusef("--keep is how many backups of a folder or a bucket stay, 0 for all")
+	}
 	private()
-	to, finish, err := openPlace(b.Place)
+	to, finish, err := openPlace(b.Place, b.S3Plain)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	began, meter := time.Now(), new(snapshots.Meter)
+	stop := report(c.stderr, meter)
+	defer stop()
 	made, err := snapshots.MakeBackup(ctx, snapshots.BackupOptions{Data: b.Data, To: to, Warren: version, KeyFile: b.SecretKey,
-		WithKey: !b.NoKey})
+		WithKey: !b.NoKey, Meter: meter})
 	if err = finish(err); err != nil {
 		return fmt.Errorf("the backup was not made: %w", err)
 	}
+	var thinned *snapshots.Thinned
+	var failed error
+	if b.Keep > 0 {
+		thinned, failed = snapshots.Thin(ctx, snapshots.ThinOptions{At: to, Keep: b.Keep, Made: made, Meter: meter})
+	}
+	stop()
+	if err := b.print(c, made, time.Since(began)); err != nil {
+		return err
+	}
+	if failed != nil {
+		return fmt.Errorf("the backup was made, but not all old ones were removed: %w", failed)
+	}
+	if thinned != nil && !b.JSON {
+		fmt.Fprintln(c.stdout, removed(thinned))
+	}
+	return nil
+}
+
+func (b *backupCommand) print(c *console, made *snapshots.Backup, took time.Duration) error {
 	if b.JSON {
 		return printJSON(c.stdout, viewOf(made))
 	}
 	fmt.Fprintf(c.stdout, "backup %s: %d profiles, %d snapshots in %d objects; %s written in %s\n", made.ID, made.Profiles, made.Snapshots,
-		made.Objects, size(made.Written), time.Since(began).Round(time.Millisecond))
+		made.Objects, size(made.Written), took.Round(time.Millisecond))
 	if b.NoKey {
 		fmt.Fprintln(c.stderr, "The backup has no secret.key. A restore needs it: keep a copy of it in another safe place.")
 	}
@@ -68,37 +92,18 @@ func viewOf(b *snapshots.Backup) backupView {
 	return backupView{b.ID, b.MadeAt, b.Profiles, b.Snapshots, b.Objects, b.Database.Size, b.Written}
 }
 
-// openPlace opens where a backup goes to. finish must be called with how it went.
-func openPlace(place string) (to packs.Blobs, finish func(error) error, err error) {
-	if !strings.HasSuffix(place, ".tar") {
-		return packs.Folder(place), func(err error) error { return err }, nil
-	}
-	tar, err := snapshots.NewTar(place)
-	if err != nil {
-		return nil, nil, err
-	}
-	return tar, tar.Finish, nil
-}
-
-// openBackups opens where backups are.
-func openBackups(place string) (packs.Blobs, io.Closer, error) {
-	if strings.HasSuffix(place, ".tar") {
-		return snapshots.OpenTar(place)
-	}
-	return packs.Folder(place), io.NopCloser(nil), nil
-}
-
 type restoreCommand struct {
 	browserData
 	keyFile
-	Place  string `arg:"" placeholder:"DIR|FILE.tar" help:"Where the backups are."`
+	bucketFlags
+	Place  string `arg:"" placeholder:"DIR|s3://BUCKET/PREFIX|FILE.tar" help:"Where the backups are."`
 	Backup string `env:"WARREN_BACKUP" placeholder:"ID" help:"The backup. Default: the newest."`
 	List   bool   `env:"WARREN_LIST" help:"List the backups, and restore none."`
 }
 
 // Run restores a backup to a new data folder.
 func (r *restoreCommand) Run(ctx context.Context, c *console) error {
-	from, closer, err := openBackups(r.Place)
+	from, closer, err := openBackups(r.Place, r.S3Plain)
 	if err != nil {
 		return err
 	}
@@ -110,7 +115,10 @@ func (r *restoreCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	private()
-	b, err := snapshots.Restore(ctx, snapshots.RestoreOptions{From: from, ID: r.Backup, Data: r.Data, Key: r.SecretKey})
+	meter := new(snapshots.Meter)
+	stop := report(c.stderr, meter)
+	b, err := snapshots.Restore(ctx, snapshots.RestoreOptions{From: from, ID: r.Backup, Data: r.Data, Key: r.SecretKey, Meter: meter})
+	stop()
 	switch {
 	case errors.Is(err, snapshots.ErrNotEmpty):
 		return refusef("%s: %v", r.Data, err)
@@ -143,7 +151,8 @@ func (r *restoreCommand) list(ctx context.Context, c *console, from packs.Blobs)
 type checkCommand struct {
 	browserData
 	keyFile
-	Place   string `arg:"" optional:"" placeholder:"DIR|FILE.tar" help:"Where backups are. Default: check the data folder."`
+	bucketFlags
+	Place   string `arg:"" optional:"" placeholder:"DIR|s3://BUCKET/PREFIX|FILE.tar" help:"Where backups are. Default: check the data folder."`
 	Backup  string `env:"WARREN_BACKUP" placeholder:"ID" help:"The backup to check. Default: the newest."`
 	ReadAll bool   `name:"read-all" env:"WARREN_READ_ALL" help:"Read every byte of every object, and compare it with its name."`
 }
@@ -157,7 +166,7 @@ func (k *checkCommand) Run(ctx context.Context, c *console) error {
 		}
 		o.Data = k.Data
 	} else {
-		from, closer, err := openBackups(k.Place)
+		from, closer, err := openBackups(k.Place, k.S3Plain)
 		if err != nil {
 			return err
 		}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"warren/events"
@@ -13,20 +13,30 @@ import (
 
 // The server's own backups, one after another.
 
-// checkBackups notes what is wrong with the flags of backups, and makes the folder absolute.
+// checkBackups notes what is wrong with the flags of backups, and opens their place. It makes a folder absolute.
 func (c *serveConfig) checkBackups(f *faults) {
-	switch {
-	case (c.BackupEvery > 0) != (c.BackupTo != ""):
-		f.add("--backup-every and --backup-to go together: name a folder, and how often")
-	case c.BackupEvery != 0 && c.BackupEvery < time.Minute:
+	if c.BackupEvery != 0 && c.BackupEvery < time.Minute {
 		f.add("--backup-every is %v, and must be a minute or longer", c.BackupEvery)
-	case strings.HasSuffix(c.BackupTo, ".tar"):
-		f.add("--backup-to %q is one file; name a folder, which gets what it does not have yet", c.BackupTo)
+	}
+	if c.BackupKeep < 0 {
+		f.add("--backup-keep is %d, and must be how many backups stay, or 0 for all", c.BackupKeep)
+	}
+	switch {
+	case (c.BackupEvery != 0) != (c.BackupTo != ""):
+		f.add("--backup-every and --backup-to go together: name a folder or a bucket, and how often")
+	case isTar(c.BackupTo):
+		f.add("--backup-to %q is one file; name a folder or a bucket, which gets what it does not have yet", c.BackupTo)
+	case isBucket(c.BackupTo):
 	case c.BackupTo != "":
 		if abs, err := filepath.Abs(c.BackupTo); err == nil {
 			c.BackupTo = abs
 		}
 	}
+	to, err := openBlobs(c.BackupTo, c.S3Plain, os.Getenv)
+	if err != nil {
+		f.add("--backup-to: %w", err)
+	}
+	c.backupTo = to
 }
 
 // backupRetry is how long after a backup that failed the next one is tried.
@@ -37,7 +47,7 @@ func (p *product) keepBackups(ctx context.Context, cfg *serveConfig) {
 	if cfg.BackupEvery == 0 {
 		return
 	}
-	to := packs.Folder(cfg.BackupTo)
+	to := cfg.backupTo
 	wait := time.Duration(0)
 	if all, err := snapshots.Backups(ctx, to); err == nil && len(all) > 0 {
 		wait = time.Until(all[0].MadeAt.Add(cfg.BackupEvery))
@@ -79,5 +89,20 @@ func (p *product) backUp(ctx context.Context, cfg *serveConfig, to packs.Blobs) 
 		"written", b.Written, "took", time.Since(began))
 	p.events.Publish(events.Event{Type: "backup.made", Key: events.Administrators, Data: backupEvent{ID: b.ID, Profiles: b.Profiles,
 		WrittenBytes: b.Written}})
+	p.thin(ctx, cfg, to, b)
 	return true
+}
+
+// thin removes old backups.
+func (p *product) thin(ctx context.Context, cfg *serveConfig, to packs.Blobs, made *snapshots.Backup) {
+	if cfg.BackupKeep == 0 {
+		return
+	}
+	thinned, err := snapshots.Thin(ctx, snapshots.ThinOptions{At: to, Keep: cfg.BackupKeep, Made: made})
+	if err != nil && ctx.Err() == nil {
+		p.log.Error("old backups were not all removed; the next backup tries it again", "place", cfg.BackupTo, "cause", err)
+	}
+	if err == nil && thinned.Backups+thinned.Objects > 0 {
+		p.log.Info(removed(thinned), "place", cfg.BackupTo)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"warren/api"
+	"warren/packs"
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
@@ -47,8 +48,10 @@ type serveConfig struct {
 	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
 	Snapshots        string        `default:"on" enum:"on,off" env:"WARREN_SNAPSHOTS" help:"Whether a profile that does not say keeps a snapshot of its data at each graceful stop."`
 	BackupEvery      time.Duration `name:"backup-every" default:"0s" env:"WARREN_BACKUP_EVERY" help:"Back the data folder up to --backup-to after so long, again and again, such as 24h. 0: never."`
-	BackupTo         string        `name:"backup-to" env:"WARREN_BACKUP_TO" placeholder:"DIR" help:"The folder of these backups, best on another disk."`
+	BackupTo         string        `name:"backup-to" env:"WARREN_BACKUP_TO" placeholder:"DIR|s3://BUCKET/PREFIX" help:"The folder of these backups, best on another disk, or a bucket. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how to get into it."`
+	BackupKeep       int           `name:"backup-keep" default:"0" env:"WARREN_BACKUP_KEEP" help:"How many of these backups stay: the newest good ones. What only older ones need is removed. 0: all."`
 	BackupNoKey      bool          `name:"backup-no-key" env:"WARREN_BACKUP_NO_KEY" help:"Leave secret.key out of them: keep it elsewhere, since nobody can read passwords and snapshots without it."`
+	S3Plain          bool          `name:"s3-plain" env:"WARREN_S3_PLAIN" help:"Speak http, which others can read, with an S3 server that is not on this machine."`
 	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
 	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
 	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
@@ -68,6 +71,7 @@ type serveConfig struct {
 	checkEvery    pool.Every
 	checkPlainURL string
 	certificate   *certificate // nil without TLS
+	backupTo      packs.Blobs  // the place of --backup-to
 	given         []api.Flag   // the settings as they were given, without secrets
 }
 

@@ -14,7 +14,7 @@ import (
 // knows their prefix.
 func (c *serveConfig) covered() []string {
 	out := []string{c.Data, filepath.Join(c.Data, "profiles")} // which may be a link to a larger disk
-	if c.BackupTo != "" {                                      // it holds what the data folder holds
+	if c.BackupTo != "" && !isBucket(c.BackupTo) {             // it holds what the data folder holds
 		out = append(out, c.BackupTo)
 	}
 	for _, file := range []string{c.SecretKey, c.APIKeyFile, c.TLSKey, c.configFile} {

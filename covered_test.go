@@ -46,6 +46,9 @@ func TestCovered(t *testing.T) {
 	if got := (&serveConfig{Data: "/d", BackupTo: "/mnt/b"}).covered(); !slices.Contains(got, "/mnt/b") {
 		t.Errorf("with backups covered are %v", got)
 	}
+	if got := (&serveConfig{Data: "/d", BackupTo: "s3://bucket/x"}).covered(); len(got) != 2 {
+		t.Errorf("with backups in a bucket covered are %v", got)
+	}
 	if got := (&serveConfig{Data: "/d", SecretKey: "/etc/secret.key"}).covered(); !slices.Equal(got,
 		[]string{"/d", "/d/profiles", "/etc/secret.key"}) {
 		t.Errorf("covered are %v", got)

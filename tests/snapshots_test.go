@@ -3,13 +3,17 @@
 package tests
 
 import (
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // awaitSnapshot waits until the newest snapshot of a profile is another one, and returns it.
@@ -260,4 +264,50 @@ func TestBackupDrill(t *testing.T) {
 			t.Fatalf("the server ended with %d", code)
 		}
 	}
+}
+
+// The same with a bucket: the server keeps two backups there by itself, and commands make, check and restore others. The keys are
+// in the environment alone.
+func TestBackupDrillInS3(t *testing.T) {
+	testnet.Long(t)
+	t.Parallel()
+	needBrowser(t)
+	bucket := testnet.NewS3(t).Proxy(t)
+	g := newTestbed(t)
+	g.under = func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, bucket.Environment()...) }
+	place, own := "s3://"+testnet.S3Bucket+"/mine", "s3://"+testnet.S3Bucket+"/own"
+	s := g.serve("--backup-every", "24h", "--backup-to", own, "--backup-keep", "2")
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	s.withCookie(id, "in")
+	s.stop(id)
+	s.awaitSnapshot(id, "")
+	says := func(code int, what string, args ...string) {
+		t.Helper()
+		cmd := g.command(append([]string{args[0], "--data", g.data}, args[1:]...)...)
+		out, _ := cmd.CombinedOutput() //nolint:errcheck // the code says it
+		if cmd.ProcessState.ExitCode() != code || !strings.Contains(string(out), what) || strings.Contains(string(out), testnet.S3Secret) {
+			t.Fatalf("%v ended with %d, want %d and %q\n%s", args, cmd.ProcessState.ExitCode(), code, what, out)
+		}
+	}
+	for range 3 {
+		says(0, "1 profiles, 1 snapshots", "backup", "--keep", "2", place)
+	}
+	says(0, "0 faults", "check", "--read-all", place)
+	eventually(t, "the server's own backup", enough, func() bool { return strings.Contains(s.log.String(), "a backup was made") })
+	says(0, " profiles, ", "restore", "--list", own)
+	bucket.Set(func(w http.ResponseWriter, _ *http.Request) bool {
+		return testnet.S3Error(w, http.StatusForbidden, "AccessDenied", testnet.S3Secret)
+	})
+	says(1, "s3:PutObject", "backup", place)
+	bucket.Set(nil)
+	if code := s.terminate(); code != 0 || strings.Contains(s.log.String(), testnet.S3Secret) {
+		t.Fatalf("the server ended with %d, or tells a secret", code)
+	}
+	if err := os.RemoveAll(g.data); err != nil {
+		t.Fatal(err)
+	}
+	says(0, "1 profiles", "restore", place)
+	s = g.serve()
+	s.hasCookie(id, "in")
+	s.stop(id)
 }
