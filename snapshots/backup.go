@@ -88,6 +88,7 @@ const maxBackup = 6 * 24 * time.Hour
 
 // MakeBackup makes a backup. Nobody can see it before it is whole.
 func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
+	tidy(ctx, o.Data, o.To, killed) //nolint:errcheck // what is left takes room, and the next backup tries again
 	temp, err := os.MkdirTemp(o.Data, backupFolder)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,24 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, o.To.Put(ctx, backupPrefix+b.ID, int64(len(text)), bytes.NewReader(text))
+	if err := o.To.Put(ctx, backupPrefix+b.ID, int64(len(text)), bytes.NewReader(text)); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// killed is how old what a backup has left must be before another one removes it.
+const killed = maxBackup + 24*time.Hour
+
+// tidy removes what backups that were killed have left in the data folder, and half written in the place. Their whole objects are left
+// to Thin.
+func tidy(ctx context.Context, data string, place packs.Blobs, age time.Duration) error {
+	err := removeFolders(data, time.Now().Add(-age), backupFolder)
+	if s, ok := place.(packs.Sweeper); ok {
+		_, swept := s.Sweep(ctx, age)
+		err = errors.Join(err, swept)
+	}
+	return err
 }
 
 // write writes everything but what makes it a backup. It closes the copy of the database, which is in the folder temp.

@@ -38,14 +38,19 @@ func (k *Keeper) Collect(ctx context.Context) error {
 
 // collectFolders removes folders of copies, backups and checks that were killed.
 func (k *Keeper) collectFolders(at time.Time) error {
-	entries, err := os.ReadDir(k.data)
+	return removeFolders(k.data, at.Add(-k.untouched), livePrefix, backupFolder, checkFolder)
+}
+
+// removeFolders removes the folders of the data folder whose names begin so, and which nobody has changed since.
+func removeFolders(data string, before time.Time, beginnings ...string) error {
+	entries, err := os.ReadDir(data)
 	for _, e := range entries {
 		ours := func(beginning string) bool { return strings.HasPrefix(e.Name(), beginning) }
-		if !slices.ContainsFunc([]string{livePrefix, backupFolder, checkFolder}, ours) {
+		if !slices.ContainsFunc(beginnings, ours) {
 			continue
 		}
-		if info, gone := e.Info(); gone == nil && info.ModTime().Before(at.Add(-k.untouched)) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(k.data, e.Name())))
+		if info, gone := e.Info(); gone == nil && info.ModTime().Before(before) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(data, e.Name())))
 		}
 	}
 	return err

@@ -27,14 +27,31 @@ type TarWriter struct {
 
 // NewTar begins a tar file. It is there under its name after Finish alone. A file of that name is refused.
 func NewTar(path string) (*TarWriter, error) {
+	removeParts(path)
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%s is there already; name a new file", path)
 	}
-	file, err := os.OpenFile(path+".part", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+partMark+"*") // 0600
 	if err != nil {
 		return nil, err
 	}
 	return &TarWriter{path, file, tar.NewWriter(file)}, nil
+}
+
+// partMark is in the name of a tar file that is being written, behind the name that it will have.
+const partMark = ".part-"
+
+// partAge is how long nobody has written to a tar file whose writer was killed. A backup writes all the time.
+const partAge = time.Hour
+
+// removeParts removes what killed backups have left of a file.
+func removeParts(path string) {
+	parts, _ := filepath.Glob(path + partMark + "*") //nolint:errcheck // a name that is no pattern has none
+	for _, part := range parts {
+		if info, err := os.Lstat(part); err == nil && time.Since(info.ModTime()) > partAge {
+			os.Remove(part) //nolint:errcheck // the next backup tries again
+		}
+	}
 }
 
 // Put implements packs.Blobs.
@@ -71,9 +88,9 @@ func (t *TarWriter) Finish(before error) error {
 	}
 	before = errors.Join(before, t.file.Close())
 	if before == nil {
-		before = os.Link(t.path+".part", t.path) // it refuses a file that has come meanwhile
+		before = os.Link(t.file.Name(), t.path) // it refuses a file that has come meanwhile
 	}
-	return errors.Join(before, os.Remove(t.path+".part"), store.SyncFolder(filepath.Dir(t.path)))
+	return errors.Join(before, os.Remove(t.file.Name()), store.SyncFolder(filepath.Dir(t.path)))
 }
 
 // tarReader are the objects of a tar file. They can only be read.
