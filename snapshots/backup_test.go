@@ -170,7 +170,11 @@ func TestBackupIsIncremental(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Meter = new(Meter)
 	second, err := MakeBackup(t.Context(), o)
+	if p := o.Meter.Now(); p.Done != first.Objects || p.Total != first.Objects {
+		t.Errorf("%+v of %d objects", p, first.Objects)
+	}
 	if err != nil || second.Written != second.Database.Size+second.Contents.Size || first.Written <= second.Written ||
 		second.Objects != first.Objects {
 		t.Errorf("written %d, then %d with a database of %d; %v", first.Written, second.Written, second.Database.Size, err)
