@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 		"leaks"},
 	"api":            {"runs", "snapshots", "pool", "identity", "events", "problem", "store", "proxy", "web"},
 	"runs":           {"snapshots", "pool", "identity", "events", "problem", "store", "shim", "leaks"},
-	"snapshots":      {"packs", "events", "problem", "store"},
+	"snapshots":      {"archive", "packs", "events", "problem", "store"},
 	"pool":           {"events", "problem", "store", "proxy"},
 	"shim/shimtest":  {"shim"},
 	"shim":           {"browser", "browser/live", "browser/builds", "proxy"},

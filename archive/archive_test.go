@@ -243,7 +243,7 @@ func TestKeys(t *testing.T) {
 		"recipient":  written(t, Options{Recipients: []string{identity.Recipient().String()}}, profile("p1", nil, nil)),
 		"unsealed":   written(t, Options{Unsealed: true}, profile("p1", nil, nil)),
 	}
-	right := Keys{"correct horse", identity.String()}
+	right := Keys{Passphrase: "correct horse", Identity: identity.String()}
 	for name, c := range map[string]struct {
 		archive string
 		k       Keys
@@ -272,6 +272,50 @@ func TestKeys(t *testing.T) {
 	asks := bytes.Replace(sealed["passphrase"], []byte(" 17\n"), []byte(" 19\n"), 1)
 	if _, err := open(t, asks, right); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("an archive that asks for more work than age does: %v", err)
+	}
+}
+
+// TestTurns: a passphrase waits for its turn, to seal and to open, and gives the turn back. A key of age needs none.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	identity, err := age.GenerateX25519Identity()
+	must(t, err)
+	turns := make(Turns, 1)
+	by := Options{Passphrase: "correct horse", Turns: turns}
+	b := written(t, by, profile("p1", nil, nil))
+	to := Options{Recipients: []string{identity.Recipient().String()}, Turns: turns}
+	turns <- struct{}{} // somebody else derives a key
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Write(ctx, io.Discard, by, these()); !errors.Is(err, context.Canceled) {
+		t.Errorf("sealed without a turn: %v", err)
+	}
+	if _, err := Open(ctx, bytes.NewReader(b), int64(len(b)), Keys{Passphrase: "x", Turns: turns}); !errors.Is(err, context.Canceled) {
+		t.Errorf("opened without a turn: %v", err)
+	}
+	_, err = open(t, written(t, to, profile("p1", nil, nil)), Keys{Identity: identity.String(), Turns: turns})
+	must(t, err)
+	<-turns
+	_, err = open(t, b, Keys{Passphrase: "correct horse", Turns: turns})
+	if must(t, err); len(turns) > 0 {
+		t.Error("a turn was not given back")
+	}
+}
+
+// TestCheckRecipients: what cannot be sealed for is known before anything is written, and is not repeated.
+func TestCheckRecipients(t *testing.T) {
+	t.Parallel()
+	identity, err := age.GenerateX25519Identity()
+	must(t, err)
+	hybrid, err := age.GenerateHybridIdentity()
+	must(t, err)
+	good, other := identity.Recipient().String(), hybrid.Recipient().String()
+	must(t, CheckRecipients([]string{good, good}))
+	must(t, CheckRecipients([]string{other}))
+	for _, all := range [][]string{nil, {""}, {"# none"}, {good + "\n" + good}, {identity.String()}, {good, other}} {
+		if err := CheckRecipients(all); !errors.Is(err, ErrSeal) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%q: %v", all, err)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type Keys struct {
 	Passphrase string
 	Identity   string // of age, such as AGE-SECRET-KEY-1…; lines as age-keygen writes them are taken, too
+	Turns      Turns
 }
 
 // Archive is an archive that was verified.
@@ -48,7 +49,7 @@ type Content struct {
 //
 // The error is one of this package, that of r, or that of the context.
 func Open(ctx context.Context, r io.ReaderAt, size int64, k Keys) (*Archive, error) {
-	plain, length, err := k.unseal(file{r}, size)
+	plain, length, err := k.unseal(ctx, file{r}, size)
 	if err != nil {
 		return nil, err
 	}

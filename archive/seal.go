@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +22,31 @@ const (
 	intro = "age-encryption.org/v1\n"
 )
 
+// Turns limits how many keys are derived from passphrases at a time, each of which takes up to 256 MiB: as many as it has room
+// for. nil is no limit.
+type Turns chan struct{}
+
+// take waits for a turn.
+func (t Turns) take(ctx context.Context) (release func(), err error) {
+	if t == nil {
+		return func() {}, nil
+	}
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// CheckRecipients says why an archive cannot be sealed for these recipients of age. It repeats none of them.
+func CheckRecipients(recipients []string) error {
+	_, err := Options{Recipients: recipients}.seal(context.Background(), io.Discard)
+	return err
+}
+
 // seal returns what seals what is written to it. It must be closed.
-func (o Options) seal(w io.Writer) (io.WriteCloser, error) {
+func (o Options) seal(ctx context.Context, w io.Writer) (io.WriteCloser, error) {
 	ways := 0
 	for _, given := range []bool{o.Passphrase != "", len(o.Recipients) > 0, o.Unsealed} {
 		if given {
@@ -38,6 +62,13 @@ func (o Options) seal(w io.Writer) (io.WriteCloser, error) {
 	to, err := o.recipients()
 	if err != nil {
 		return nil, err
+	}
+	if o.Passphrase != "" {
+		release, err := o.Turns.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
 	sealed, err := age.Encrypt(w, to...)
 	if err != nil {
@@ -103,7 +134,7 @@ func explain(where string, err error) error {
 }
 
 // unseal returns what an archive holds, and how many bytes that is.
-func (k Keys) unseal(r file, size int64) (io.ReaderAt, int64, error) {
+func (k Keys) unseal(ctx context.Context, r file, size int64) (io.ReaderAt, int64, error) {
 	start := make([]byte, len(intro))
 	n, err := r.ReadAt(start, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -116,7 +147,7 @@ func (k Keys) unseal(r file, size int64) (io.ReaderAt, int64, error) {
 	if err != nil {
 		return nil, 0, explain("its beginning", err)
 	}
-	key, err := k.open(header)
+	key, err := k.open(ctx, header)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -139,14 +170,14 @@ func (k Keys) bare(r file, size int64, start []byte) (io.ReaderAt, int64, error)
 		return nil, 0, ErrTruncated
 	case !strings.HasPrefix(string(start), first):
 		return nil, 0, ErrNoArchive
-	case k != Keys{}:
+	case k.Passphrase != "" || k.Identity != "":
 		return nil, 0, ErrUnsealed // what was to be sealed may have been replaced
 	}
 	return r, size, nil
 }
 
 // open returns the key of an age file with this header.
-func (k Keys) open(header []byte) ([]byte, error) {
+func (k Keys) open(ctx context.Context, header []byte) ([]byte, error) {
 	identities, err := k.identities()
 	if err != nil {
 		return nil, err
@@ -157,6 +188,13 @@ func (k Keys) open(header []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: give its passphrase", ErrSealed)
 	case !byPassphrase && k.Identity == "":
 		return nil, fmt.Errorf("%w: give the identity of one of its recipients, which begins with AGE-SECRET-KEY-1", ErrSealed)
+	}
+	if byPassphrase {
+		release, err := k.Turns.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
 	key, err := age.DecryptHeader(header, identities...)
 	var none *age.NoIdentityMatchError

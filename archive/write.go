@@ -23,6 +23,7 @@ type Options struct {
 	Recipients []string // of age, such as age1ql3z7hjy54pw3…: whoever has the identity of one of them can open it
 	Unsealed   bool     // whoever has the file can read it, logins too, and can change it
 	Warren     string   // the version that writes
+	Turns      Turns
 }
 
 // About says what a profile is.
@@ -65,7 +66,7 @@ type head struct {
 // Write writes an archive of some profiles. It needs no file beside it, and the memory that it takes depends on the number of
 // chunks, not on their bytes. What is written when there is an error, or when the context has ended, is no archive: it has no end.
 func Write(ctx context.Context, w io.Writer, o Options, profiles iter.Seq2[Profile, error]) error {
-	sealed, err := o.seal(w)
+	sealed, err := o.seal(ctx, w)
 	if err != nil {
 		return err
 	}

@@ -94,6 +94,7 @@ func TestHostileTrees(t *testing.T) {
 		"through a link":      func(x *Tree) { x.Links, x.Files[1].Path = []Link{{"l", "d"}}, "l/b" },
 		"link out":            func(x *Tree) { x.Links = []Link{{"l", "../../x"}} },
 		"link to a root":      func(x *Tree) { x.Links = []Link{{"l", "/etc/passwd"}} },
+		"link out of a link":  func(x *Tree) { x.Links = []Link{{"d/l", "../f"}, {"k", "d/l/../../x"}} },
 		"link up in a folder": func(x *Tree) { x.Links = []Link{{"d/l", "../.."}} },
 		"other size":          func(x *Tree) { x.Files[0].Size++ },
 		"large chunk":         func(x *Tree) { x.Files[0].Chunks[0].Size, x.Files[0].Size = 1<<30, 1<<30 },

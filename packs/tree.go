@@ -219,8 +219,21 @@ func isClean(at string) bool {
 
 // staysBelow reports whether a link's target is relative and in the tree.
 func staysBelow(l Link) bool {
-	return l.Target != "" && !path.IsAbs(l.Target) && isClean(path.Join(path.Dir(l.Path), l.Target)) &&
+	return l.Target != "" && !path.IsAbs(l.Target) && isClean(path.Join(path.Dir(l.Path), l.Target)) && !turnsBack(l.Target) &&
 		!strings.ContainsAny(l.Target, "\\\x00") && utf8.ValidString(l.Target)
+}
+
+// turnsBack reports whether a target goes up again after it has gone down. If it goes down through another link, it comes out
+// elsewhere than its text says, and above the folder too.
+func turnsBack(target string) bool {
+	down := false
+	for part := range strings.SplitSeq(target, "/") {
+		if part == ".." && down {
+			return true
+		}
+		down = down || part != ".." && part != "." && part != ""
+	}
+	return false
 }
 
 func (f *File) check(packs int) error {

@@ -75,7 +75,7 @@ const erasedPrefix = snapshots.ErasedPrefix
 const leakTestPrefix = "leaktest-"
 
 // RecoverDeletions completes deletions that a crash interrupted. If the profile still exists, its folder is restored,
-// because the deletion was never written.
+// because the deletion was never written. Copies and archives that were half there are removed.
 func (m *Manager) RecoverDeletions(ctx context.Context) error {
 	dir := filepath.Join(m.cfg.Data, "profiles")
 	entries, err := os.ReadDir(dir)
@@ -83,6 +83,9 @@ func (m *Manager) RecoverDeletions(ctx context.Context) error {
 		return err
 	}
 	m.settleFolders(entries)
+	if err := m.snapshots.RemoveUnfinished(); err != nil {
+		m.log.Warn("what an earlier server left unfinished stays", "cause", err)
+	}
 	for _, e := range entries {
 		if id, aside := strings.CutPrefix(e.Name(), erasedPrefix); aside {
 			if err := m.recoverDeletion(ctx, id); err != nil {

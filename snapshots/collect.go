@@ -36,12 +36,18 @@ func (k *Keeper) Collect(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// collectFolders removes folders of copies, backups and checks that were killed.
-func (k *Keeper) collectFolders(at time.Time) error {
-	return removeFolders(k.data, at.Add(-k.untouched), livePrefix, backupFolder, checkFolder)
+// RemoveUnfinished removes what a server has left that was killed while it copied or imported. Only a server that has the data
+// folder to itself may call it, at its start.
+func (k *Keeper) RemoveUnfinished() error {
+	return removeFolders(k.data, time.Time{}, livePrefix, importPrefix)
 }
 
-// removeFolders removes the folders of the data folder whose names begin so, and which nobody has changed since.
+// collectFolders removes folders of copies, backups and checks that were killed, and archives that were being received.
+func (k *Keeper) collectFolders(at time.Time) error {
+	return removeFolders(k.data, at.Add(-k.untouched), livePrefix, backupFolder, checkFolder, importPrefix)
+}
+
+// removeFolders removes what lies in the data folder, begins so, and was not changed since; zero: all of that.
 func removeFolders(data string, before time.Time, beginnings ...string) error {
 	entries, err := os.ReadDir(data)
 	for _, e := range entries {
@@ -49,7 +55,7 @@ func removeFolders(data string, before time.Time, beginnings ...string) error {
 		if !slices.ContainsFunc(beginnings, ours) {
 			continue
 		}
-		if info, gone := e.Info(); gone == nil && info.ModTime().Before(before) {
+		if info, gone := e.Info(); gone == nil && (before.IsZero() || info.ModTime().Before(before)) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(data, e.Name())))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"warren/archive"
 	"warren/events"
 	"warren/packs"
 	"warren/problem"
@@ -27,6 +28,8 @@ type Keeper struct {
 	blobs  packs.Blobs
 
 	saving     chan struct{} // one token per save: each uses a core
+	importing  chan struct{} // one token per archive that is read: each uses a core
+	deriving   archive.Turns
 	untouched  time.Duration // how long a pack or a tree stays that no snapshot names
 	going      time.Duration // how long a pack stays that was chosen to go
 	collecting sync.RWMutex  // held for reading while a pack is announced and written, for writing while one is deleted
@@ -36,7 +39,8 @@ type Keeper struct {
 func New(data string, log *slog.Logger, st *store.Store, ev *events.Log) *Keeper {
 	return &Keeper{data: data, log: log, store: st, events: ev, blobs: packs.Folder(filepath.Join(data, "snapshots")),
 		untouched: untouched, going: going,
-		saving: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+		saving: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), importing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		deriving: make(archive.Turns, 1)}
 }
 
 // profileDir is the folder of a profile, which has its data, and what is in no snapshot.

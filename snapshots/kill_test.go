@@ -25,8 +25,8 @@ const (
 	killProfile = "WARREN_TEST_KILL_PROFILE"
 )
 
-// TestKilledChild is the child: it saves, rolls back, clones, deletes and collects until it is killed. It says each snapshot that it
-// will not delete, with the text of all its files.
+// TestKilledChild is the child: it saves, rolls back, clones, exports, imports, deletes and collects until it is killed. It says each
+// snapshot that it will not delete, with the text of all its files.
 func TestKilledChild(t *testing.T) {
 	dir, id := os.Getenv(killDir), os.Getenv(killProfile)
 	if dir == "" {
@@ -60,6 +60,11 @@ func TestKilledChild(t *testing.T) {
 		if err := r.Clone(t.Context(), to, []string{clone}, func(q *store.Queries) error { return insertProfile(q, clone) }); err != nil {
 			t.Fatal(err)
 		}
+		taken, err := r.take(r.export(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("kept %s %s\n", *r.row(taken[0]).HeadID, text)
 		for _, s := range all[min(3, len(all)):] {
 			if !s.Pinned && s.ID != to.ID {
 				if err := r.Delete(t.Context(), store.All(), r.row(id), s.ID); err != nil {
@@ -82,8 +87,8 @@ func textFiles(text string) map[string]string {
 	return files
 }
 
-// TestKilled: a process is killed again and again while it saves, rolls back, clones, deletes and collects. Afterwards each snapshot
-// that it acknowledged is whole, the profile's folder is of one moment, and nothing is left over.
+// TestKilled: a process is killed again and again while it saves, rolls back, clones, exports, imports, deletes and collects.
+// Afterwards each snapshot that it acknowledged is whole, the profile's folder is of one moment, and nothing is left over.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	killAgain(t, 8)
@@ -190,6 +195,9 @@ func afterKill(t *testing.T, dir, id string, kept map[string]string) {
 		}
 	}
 	r.nothingLeft(t)
+	if err := r.RemoveUnfinished(); err != nil || len(r.hidden()) > 0 {
+		t.Errorf("%v, and %q is left", err, r.hidden())
+	}
 	entries, err := os.ReadDir(filepath.Join(dir, "profiles"))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%d folders of profiles, %v", len(entries), err)

@@ -25,6 +25,7 @@ const (
 	BeforeRollback  = "before_rollback"  // what a roll-back replaced
 	BeforeDowngrade = "before_downgrade" // before an older browser opened it
 	Cloned          = "clone"            // what a clone began with
+	FromArchive     = "import"           // what came out of an archive
 )
 
 // Request says why a snapshot is made.
