@@ -170,7 +170,8 @@ func problemCodes() map[int][]string {
 			"download_in_progress", "password_unreadable", "browsers_busy", "profile_empty", "snapshot_damaged", "snapshot_in_use"},
 		410: {"cursor_gone", "login_link_gone"},
 		412: {"etag_mismatch"}, 413: {"body_too_large"}, 415: {"unsupported_media_type"}, 421: {"host_not_allowed"},
-		422: {"validation_failed", "identity_mismatch"}, 429: {"rate_limited", "start_queue_full", "too_many_connections", "too_many_jobs"},
+		422: {"validation_failed", "identity_mismatch", "archive_refused"},
+		429: {"rate_limited", "start_queue_full", "too_many_connections", "too_many_jobs"},
 		500: {"internal"}, 502: {"proxy_unreachable", "rotate_failed"},
 		503: {"browser_not_found", "browser_failed", "isolation_unavailable", "capacity_exceeded", "database_busy", "database_damaged",
 			"server_stopping", "data_unwritable", "disk_failed"},
@@ -234,7 +235,8 @@ func checkAgainst(t testing.TB, op *documented, r *answer) {
 
 // fitsRequest returns nil if openapi.json accepts the body.
 func fitsRequest(op *documented, req *http.Request, body []byte) error {
-	if op.route.Operation.RequestBody == nil || strings.HasPrefix(req.Header.Get("Content-Type"), "text/") {
+	if op.route.Operation.RequestBody == nil || op.route.Operation.RequestBody.Value.Content["application/json"] == nil ||
+		strings.HasPrefix(req.Header.Get("Content-Type"), "text/") {
 		return nil
 	}
 	clone := req.Clone(context.Background())

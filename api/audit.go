@@ -15,7 +15,7 @@ import (
 	"warren/store"
 )
 
-// Records who reads secrets, who makes and renames workspaces, and who installs browsers. The record is written before the answer.
+// Records who reads secrets, exports and imports profiles, makes and renames workspaces, and installs browsers. The record is written before the answer.
 
 // auditJSON is one record of the audit log.
 type auditJSON struct {
@@ -25,7 +25,7 @@ type auditJSON struct {
 	KeyName     string         `json:"keyName" example:"ci"`
 	WorkspaceID *string        `json:"workspaceId" doc:"null: several workspaces."`
 	Action      string         `json:"action" example:"proxy.secret"`
-	ObjectID    *string        `json:"objectId" doc:"The proxy or workspace, or the version of a browser; null: a list."`
+	ObjectID    *string        `json:"objectId" doc:"The proxy, profile or workspace, or the version of a browser; null: a list."`
 	Remote      string         `json:"remote" doc:"The caller's address, as GET /ip answers it." example:"203.0.113.7"`
 	RequestID   string         `json:"requestId"`
 	Detail      map[string]any `json:"detail" doc:"What was requested, and how many there were; the new name of a workspace."`
@@ -66,7 +66,7 @@ func (s *API) auditEntry(ctx context.Context, action, workspace, object string, 
 // auditList holds the query parameters of the audit log.
 type auditList struct {
 	Paging
-	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install"`
+	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import"`
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {

@@ -106,6 +106,9 @@ func routeTable() map[string]route {
 		"DELETE " + p + "/profiles/{id}/snapshots/{snapshotId}": {scope: "write", kind: "profile"},
 		"POST " + p + "/profiles/{id}/rollback":                 {scope: "write", kind: "profile", body: `{"snapshotId":"x"}`},
 		"POST " + p + "/profiles/{id}/clone":                    {scope: "write", kind: "profile", body: `{"count":2}`},
+		"GET " + p + "/profiles/{id}/export":                    {scope: "secrets", kind: "profile", query: "unsealed=true"},
+		"GET " + p + "/profiles/export":                         {scope: "secrets", query: "unsealed=true&ids=none"},
+		"POST " + p + "/profiles/import":                        {scope: "write", query: "x=1"}, // refused before secrets is asked for
 		"POST " + p + "/profiles/batch-create":                  {scope: "write", body: `{"count":2,"name":"x"}`},
 		"GET " + p + "/pressure":                                {scope: "read"},
 		"GET " + p + "/profiles/{id}/runs":                      {scope: "read", kind: "profile"},

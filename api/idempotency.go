@@ -44,10 +44,18 @@ func (i *idempotency) covers(pattern string) bool {
 	switch strings.Replace(pattern, " "+Prefix, " ", 1) {
 	case "POST /profiles", "POST /profiles/batch", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
 		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities",
-		"POST /profiles/{id}/clone":
+		"POST /profiles/{id}/clone", importRoute:
 		return true
 	}
 	return false
+}
+
+// importRoute is the operation that reads its own body, which may be larger than memory, and calls once by itself.
+const importRoute = "POST /profiles/import"
+
+// isImport reports whether a pattern is importRoute.
+func isImport(pattern string) bool {
+	return strings.Replace(pattern, " "+Prefix, " ", 1) == importRoute
 }
 
 // idempotencyRow returns the name of an answer's row. The answer is sealed for it.
@@ -57,8 +65,8 @@ func idempotencyRow(p store.GetIdempotencyParams) string {
 
 // serve answers a request with an Idempotency-Key: by replaying the first answer, else by next.
 func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, next http.Handler) error {
-	if len(key) > 200 {
-		return problem.NotValid(problem.Fault{Location: "header.Idempotency-Key", Message: "Shorten the key to at most 200 characters."})
+	if err := checkIdempotencyKey(key); err != nil {
+		return err
 	}
 	limit := bodyLimit(r.URL.Path)
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
@@ -70,12 +78,25 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 		next.ServeHTTP(w, r) // it refuses the body; nothing is stored
 		return nil
 	}
+	return i.once(w, r, key, sha256.Sum256(body), next)
+}
+
+// checkIdempotencyKey returns why a key is refused, before the body is read.
+func checkIdempotencyKey(key string) error {
+	if len(key) > 200 {
+		return problem.NotValid(problem.Fault{Location: "header.Idempotency-Key", Message: "Shorten the key to at most 200 characters."})
+	}
+	return nil
+}
+
+// once is serve for a request whose body was read: hash is its SHA-256.
+func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, hash [32]byte, next http.Handler) error {
 	ctx := context.WithoutCancel(r.Context()) // a client that disconnects can ask again for the answer
 	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).KeyID, IdemKey: key,
 		Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
 	alone := i.begin(place)
 	defer i.end(place)
-	first, err := i.claim(ctx, place, sha256.Sum256(body), alone, strings.HasSuffix(r.URL.Path, "/keys"))
+	first, err := i.claim(ctx, place, hash, alone, strings.HasSuffix(r.URL.Path, "/keys"))
 	if err != nil {
 		return err
 	}
@@ -88,7 +109,8 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 	switch {
 	case first == nil:
 		requestOf(ctx).idempotencyKey = &place
-	case strings.HasSuffix(r.URL.Path, "/batch-create"), strings.HasSuffix(r.URL.Path, "/clone"): // made many: its own operation reads them
+	case strings.HasSuffix(r.URL.Path, "/batch-create"), strings.HasSuffix(r.URL.Path, "/clone"),
+		strings.HasSuffix(r.URL.Path, "/profiles/import"): // made many: its own operation reads them
 		requestOf(ctx).made = first.Object
 	default:
 		r = asRead(r, first.Object)

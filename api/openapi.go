@@ -70,6 +70,7 @@ var moreErrors = map[string][]int{
 	"createProfile": {409}, "createProfiles": {409}, "addProxy": {409}, "createKey": {409}, "createWorkspace": {409},
 	"importProxies": {409}, "restoreProfile": {409},
 	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409},
+	"exportProfile": {409}, "exportProfiles": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
 	"updateProxy": {409, 412}, "patchProxy": {409, 412}, "deleteProxy": {409, 412},
 	"startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "stopProfile": {409}, "failbackProfile": {409},
@@ -140,6 +141,7 @@ func (s *API) describe() []byte {
 	showPictures(o)
 	showLists(o)
 	showFiles(o)
+	showArchives(o)
 	showJobs(o)
 	showInstallation(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"warren/problem"
+	"warren/snapshots"
 )
 
 // Describes what huma does not register: paths outside the API, streams, sockets, files, and lists of proxies that are not JSON.
@@ -167,6 +168,38 @@ func showFiles(o *huma.OpenAPI) {
 		pathParam("name", "The file's name, as pages see it: at most 255 bytes, without folders.")}
 	put.RequestBody = &huma.RequestBody{Required: true, Content: bytes}
 	o.Paths["/profiles/{id}/uploads/{name}"] = &huma.PathItem{Put: put}
+}
+
+// showArchives describes archives of profiles.
+func showArchives(o *huma.OpenAPI) {
+	bytes := binary("the bytes", "application/octet-stream")
+	for _, path := range []string{"/profiles/{id}/export", "/profiles/export"} {
+		o.Paths[path].Get.Responses["200"].Content = bytes
+	}
+	for _, p := range o.Paths["/profiles/export"].Get.Parameters {
+		p.Required = p.Required || p.Name == "ids"
+	}
+	post := plainOperation("importProfiles", "Import profiles with their data", "profiles", nil, nil)
+	schema := o.Components.Schemas.Schema(reflect.TypeFor[ImportedProfiles](), true, "")
+	problems := []*problem.Error{idTaken(), idempotencyConflict()}
+	addProblemExamples(o, append(problems, snapshots.Refused(problem.Fault{Location: "body", Message: "The archive is damaged. Copy it " +
+		"again, or export it again."})))
+	post.Responses = map[string]*huma.Response{"201": {Description: "Created", Content: map[string]*huma.MediaType{"application/json": {
+		Schema: schema, Example: plain(ImportedProfiles{}.example())}}}, "default": post.Responses["default"]}
+	post.Description = descriptions["importProfiles"] + "\n\nScope: `write`, and `secrets` too."
+	text := &huma.Schema{Type: huma.TypeString}
+	post.Parameters = []*huma.Param{
+		{Name: "workspaceId", In: "query", Schema: text, Example: "default",
+			Description: "The workspace that gets the profiles. Without it: the key's only workspace, else default."},
+		{Name: "as", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"new", "same"}},
+			Description: "new (the default): each profile gets a new id. same: each gets the id that it had where it was exported; 409 " +
+				"`duplicate` if that is taken."},
+		{Name: "X-Warren-Passphrase", In: "header", Schema: text, Description: "Opens an archive that a passphrase seals, as UTF-8."},
+		{Name: "X-Warren-Identity", In: "header", Schema: text,
+			Description: "Opens an archive that an age recipient seals: its identity, AGE-SECRET-KEY-1…."},
+		{Name: "Idempotency-Key", In: "header", Schema: text, Description: "The same key and file get the first answer again."}}
+	post.RequestBody = &huma.RequestBody{Required: true, Content: bytes, Description: "The file, of any size."}
+	o.Paths["/profiles/import"] = &huma.PathItem{Post: post}
 }
 
 // showLists sets the media types of import and export.

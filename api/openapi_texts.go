@@ -77,6 +77,17 @@ var descriptions = map[string]string{
 		"unpacked at its first start. The clones of one request are there together, or none of them is. One clone is answered by " +
 		"itself, several as a list on one page. A clone of a profile without its proxy has `proxyMissing` too. Takes " +
 		"`Idempotency-Key`.\n\ndocs/snapshots.md says which ids of Chrome's a clone shares with its original.",
+	"exportProfile": exportText + "A profile that has never run is exported without data.",
+	"exportProfiles": exportText + "An unknown id is 422, and says which. One that runs is 409 `profile_running`, with `profileIds`. For " +
+		"many ids the address is long: a reverse proxy may take fewer than 1,000.",
+	"importProfiles": "The body is an archive of any type, as an export makes it. It is received whole and verified to its last byte " +
+		"before anything is written. All its profiles are there afterwards, or none. They come with settings and data, as new profiles, " +
+		"and are unpacked when they first start. `temporary` does not travel: they are kept.\n\n" +
+		"`warnings` say for each profile what did not travel, such as a proxy that this server does not have. Such a profile does not " +
+		"start before it has another. An archive that is damaged, cut short or sealed otherwise is 422 `archive_refused`. Nothing is left " +
+		"of it, nor of an import that fails or is cancelled.\n\n" +
+		"An archive brings settings, extensions and logins into the workspace. Import only what you trust. Its import is recorded (GET " +
+		"/audit). Of archives with a passphrase one is opened at a time. Takes `Idempotency-Key`.",
 	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing here. " +
 		"Each profile is handled as by the single operation. Nothing is undone if others fail.\n\n" +
 		"With `ids` the answer is 200: `results` has one entry per id, in the order given, with the HTTP status of the single " +
@@ -148,8 +159,8 @@ var descriptions = map[string]string{
 		"`@` is in `url`, with %XX. Names, tags and notes that begin so get a `'` in front, which import removes.",
 	"proxySecret": "The only way to a stored password except an export with `secrets`. The access is recorded (GET /audit) " +
 		"before it is answered. If it cannot be recorded, nothing is answered.",
-	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, each workspace made or " +
-		"renamed, and each request to install a browser. A record has the key, the action, the " +
+	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, each export and import of profiles, each " +
+		"workspace made or renamed, and each request to install a browser. A record has the key, the action, the " +
 		"object, the time and the caller's address. A key that sees some workspaces only sees their records.",
 	"updateProxy": updateProxyText,
 	"patchProxy":  updateProxyText,
@@ -187,3 +198,10 @@ const updateProxyText = "Merges. A new address or new credentials clear `lastChe
 	"`runs` says what became of each. With `cut=true` connections through the old address are closed.\n\n" +
 	"Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`. A stored password is " +
 	"only sent to the server that it was given for."
+
+// exportText begins the description of both exports.
+const exportText = "One file with settings and data: cookies, storage, history, extensions and saved passwords, as they are now. Proxies " +
+	"are in it as ids alone, and their passwords not at all. Older snapshots, uploads and downloads stay here.\n\n" +
+	"The file is an age file (https://age-encryption.org/v1), sealed with a passphrase or for recipients. With `unsealed=true` it is a " +
+	"plain tar. Without one of the three the answer is 422, which says so. The profiles must not run, and may start once the answer has " +
+	"begun. An answer that breaks off is no archive. Each export is recorded (GET /audit) before it is answered.\n\n"

@@ -41,6 +41,8 @@ func (s *API) routes() {
 	add(s, scopeWrite, "POST /profiles/{id}/rollback", "rollbackProfile", "Roll back: return a profile's data to a snapshot",
 		s.rollbackProfile)
 	add(s, scopeWrite, "POST /profiles/{id}/clone", "cloneProfile", "Clone a profile, with its data if asked", s.cloneProfile)
+	add(s, scopeSecrets, "GET /profiles/{id}/export", "exportProfile", "Export a profile with its data", s.exportProfile)
+	add(s, scopeSecrets, "GET /profiles/export", "exportProfiles", "Export several profiles with their data", s.exportProfiles)
 	add(s, scopeWrite, "POST /profiles/batch-create", "createProfiles", "Batch create: make many profiles at once", s.createProfiles)
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Batch: act on many profiles", s.batch)
 	add(s, scopeRead, "GET /jobs", "listJobs", "Jobs: list those of this key", s.listJobs)
@@ -82,6 +84,7 @@ func (s *API) routes() {
 	add(s, scopeRead, "GET /summary", "getSummary", "Summary: counts of profiles and proxies, workspaces and browsers", s.summary)
 	// Streams, sockets and files, which huma does not serve.
 	s.stream(scopeRead, "GET /events", s.streamEvents)
+	s.stream(scopeWrite, "POST /profiles/import", s.importProfiles)
 	s.stream(scopeRun, "GET /profiles/{id}/downloads/{name}", s.getDownload)
 	s.stream(scopeRun, "PUT /profiles/{id}/uploads/{name}", s.putUpload)
 	s.stream(scopeRun, "/profiles/{id}/cdp", s.byKey("cdp", s.serveCDP))

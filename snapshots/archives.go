@@ -109,6 +109,9 @@ type Archive struct {
 // Close ends the use of an archive.
 func (a *Archive) Close() { a.release() }
 
+// Archived is a profile in an archive.
+type Archived = archive.Content
+
 // OpenArchive verifies an archive to its last byte: nothing in it can lie outside of a profile's data. It waits for its turn, since that
 // takes a processor. The archive must be closed. The error is archive_refused, and says what to do.
 func (k *Keeper) OpenArchive(ctx context.Context, r io.ReaderAt, size int64, s Seal) (*Archive, error) {

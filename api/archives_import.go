@@ -1,0 +1,283 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"warren/events"
+	"warren/pool"
+	"warren/problem"
+	"warren/runs"
+	"warren/snapshots"
+	"warren/store"
+)
+
+// Imports profiles from an archive. It is received whole and verified to its last byte before anything else is written.
+
+// ImportedProfile says what became of a profile of an archive.
+type ImportedProfile struct {
+	ID             string         `json:"id" doc:"The profile that was made."`
+	ArchivedID     string         `json:"archivedId" doc:"The id that it had where it was exported."`
+	Name           string         `json:"name" example:"Shop, Berlin"`
+	Bytes          int64          `json:"bytes" doc:"Of its data; 0: the settings alone."`
+	BrowserVersion string         `json:"browserVersion" doc:"The full version that last opened the data; empty if it is not known." example:"156.0.8078.79"`
+	System         string         `json:"system" doc:"That the data are from: linux, darwin or windows."`
+	Warnings       []runs.Warning `json:"warnings" doc:"What does not travel. setting_left_out: a setting that this server refuses. proxy_missing: its proxy is not here, and it does not start before it has one. fallback_left_out: a fallback is not here. sealed_by_system: another machine's system seals cookies and passwords. newer_browser: no browser here is as new as its data."`
+}
+
+// ImportedProfiles is the answer of an import.
+type ImportedProfiles struct {
+	Warren   string            `json:"warren" doc:"The version that made the archive." example:"1.4.0"`
+	Sealed   bool              `json:"sealed"`
+	Profiles []ImportedProfile `json:"profiles" nullable:"false" doc:"In the order of the archive."`
+}
+
+func (ImportedProfiles) example() any {
+	return ImportedProfiles{Warren: "1.4.0", Sealed: true, Profiles: []ImportedProfile{{ID: exampleProfileID, ArchivedID: exampleRunID,
+		Name: "Shop, Berlin", Bytes: 135056589, BrowserVersion: "156.0.8078.79", System: "linux",
+		Warnings: []runs.Warning{withoutProxy()}}}}
+}
+
+// importOptions are the query parameters of an import.
+type importOptions struct {
+	workspace string
+	same      bool // the ids that the profiles had
+}
+
+// readImportOptions reads the query, and returns all its faults at once.
+func readImportOptions(c *caller, raw string) (in importOptions, err error) {
+	var f faults
+	query, err := url.ParseQuery(raw)
+	f.require(err == nil, "query", "The query cannot be read. Write & between parameters, and % as %25.")
+	for name, values := range query {
+		switch {
+		case name != "workspaceId" && name != "as":
+			f.add("query."+name, "Unknown parameter. Remove it, or check its spelling.", nil)
+		case len(values) > 1:
+			f.add("query."+name, "Give this parameter once.", nil)
+		}
+	}
+	f.require(!query.Has("as") || slices.Contains([]string{"new", "same"}, query.Get("as")), "query.as", "Enter new or same.")
+	in.same = query.Get("as") == "same"
+	in.workspace = f.workspace(c, "query.workspaceId", opt[string]{Set: query.Has("workspaceId"), Value: query.Get("workspaceId")})
+	return in, f.problem()
+}
+
+// importProfiles is POST /profiles/import.
+func (s *API) importProfiles(w http.ResponseWriter, r *http.Request) error {
+	c := callerOf(r.Context())
+	in, err := readImportOptions(c, r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	if p := c.may(scopeSecrets); p != nil { // an archive brings logins
+		return p
+	}
+	if b, ok := r.Body.(*timedBody); ok {
+		b.step = bodyTime // a large file may take longer as long as bytes arrive
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if err := checkIdempotencyKey(key); err != nil {
+		return err
+	}
+	body := io.Reader(keyedBody{r.Body, r.Context()})
+	var sum hash.Hash
+	if key != "" {
+		sum = sha256.New()
+		body = io.TeeReader(body, sum)
+	}
+	file, size, err := s.runs.Snapshots().Receive(body)
+	if err != nil {
+		return uploadProblem(r, err)
+	}
+	defer s.runs.Snapshots().Discard(file)
+	take := func(w http.ResponseWriter, r *http.Request) error { return s.takeArchive(w, r, file, size, in) }
+	if key == "" {
+		return take(w, r)
+	}
+	return s.idempotency.once(w, r, key, [32]byte(sum.Sum(nil)), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := take(w, r); err != nil {
+			writeProblem(w, r, s.log, fromError(err))
+		}
+	}))
+}
+
+// takeArchive imports the profiles of a file, and answers.
+func (s *API) takeArchive(w http.ResponseWriter, r *http.Request, file io.ReaderAt, size int64, in importOptions) error {
+	ctx := r.Context()
+	a, err := s.runs.Snapshots().OpenArchive(ctx, file, size, snapshots.Seal{Passphrase: r.Header.Get("X-Warren-Passphrase"),
+		Identity: r.Header.Get("X-Warren-Identity")})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	t, err := s.newTaking(ctx, a, in)
+	if err != nil {
+		return err
+	}
+	if requestOf(ctx).made == "" {
+		err = s.importAll(ctx, a, t)
+	} else {
+		err = t.each(ctx, s.store.Read()) // all that is missing is the answer
+	}
+	if err != nil {
+		return err
+	}
+	if len(t.out.Profiles) == 1 {
+		w.Header().Set("Location", Prefix+"/profiles/"+t.out.Profiles[0].ID)
+	}
+	return writeJSON(w, r, http.StatusCreated, t.out)
+}
+
+// taking is one import: which profiles become which.
+type taking struct {
+	*API
+	importOptions
+	profiles []snapshots.Archived
+	ids      []string // of the profiles that are made
+	rows     []store.Profile
+	out      ImportedProfiles
+}
+
+// newTaking chooses the ids. Those of before must be free.
+func (s *API) newTaking(ctx context.Context, a *snapshots.Archive, in importOptions) (*taking, error) {
+	t := &taking{API: s, importOptions: in, profiles: a.Profiles(), out: ImportedProfiles{Warren: a.Warren, Sealed: a.Sealed}}
+	if len(t.profiles) > maxArchived {
+		return nil, snapshots.Refused(problem.Fault{Location: "body", Message: fmt.Sprintf("The archive has %d profiles. Import at most %d "+
+			"at a time: export them in parts.", len(t.profiles), maxArchived)})
+	}
+	if made := requestOf(ctx).made; made != "" {
+		t.ids = strings.Fields(made)
+		return t, nil
+	}
+	if !in.same {
+		t.ids = store.NewIDs(len(t.profiles))
+		return t, nil
+	}
+	for _, p := range t.profiles {
+		if u, err := uuid.Parse(p.ID); err != nil || u.Version() != 7 || u.String() != p.ID {
+			return nil, snapshots.Refused(problem.Fault{Location: "query.as", Message: "A profile in the archive has an id that this server " +
+				"does not take. Import it without as=same."})
+		}
+		t.ids = append(t.ids, p.ID)
+	}
+	return t, t.free(ctx, s.store.Read())
+}
+
+// free refuses ids that are taken, also by profiles in the trash or of workspaces that the caller does not see.
+func (t *taking) free(ctx context.Context, q *store.Queries) error {
+	var taken faults
+	first := ""
+	for i, id := range t.ids {
+		_, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id})
+		if err == nil {
+			taken.add(element("body.profiles", i), "The profile "+id+" is here already.", nil)
+			first = cmp.Or(first, id)
+		} else if err := orNotFound(err, "profile"); !problem.Is(err, problem.NotFound) {
+			return err
+		}
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	p := idTaken().With(pool.Existing(first))
+	p.Faults = taken
+	return p
+}
+
+// idTaken is the error for an import with the id of a profile that is there.
+func idTaken() *problem.Error {
+	return problem.New(problem.Conflict, "duplicate", "There is a profile with this id already, maybe in the trash. Import it as a new one "+
+		"(without as=same), or delete that one for good first. Nothing was imported.")
+}
+
+// importAll makes the profiles: all of them, or none.
+func (s *API) importAll(ctx context.Context, a *snapshots.Archive, t *taking) error {
+	all := make([]snapshots.Imported, len(t.ids))
+	for i, id := range t.ids {
+		all[i] = snapshots.Imported{Place: i, ID: id, Workspace: t.workspace}
+	}
+	if err := t.each(ctx, s.store.Read()); err != nil { // what is wrong is known before anything is written
+		return err
+	}
+	object := ""
+	if len(t.ids) == 1 {
+		object = t.ids[0]
+	}
+	entry, err := s.auditEntry(ctx, "profiles.import", t.workspace, object, map[string]any{"count": len(t.ids), "profileIds": t.ids,
+		"sealed": a.Sealed, "same": t.same})
+	if err != nil {
+		return err
+	}
+	at := now()
+	if err := s.store.Write(ctx, func(q *store.Queries) error { // the secret of its packs is the workspace's
+		return s.workspaces.ensure(ctx, q, t.workspace, at)
+	}); err != nil {
+		return err
+	}
+	err = s.runs.Snapshots().Import(ctx, a, all, func(q *store.Queries) error {
+		if err := t.insert(ctx, q); err != nil {
+			return err
+		}
+		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
+			return err
+		}
+		return recordCreated(ctx, q, strings.Join(t.ids, " "))
+	})
+	s.workspaces.wrote(t.workspace, err)
+	if err != nil {
+		return err
+	}
+	if object != "" {
+		s.events.Publish(events.Event{Type: "profile.created", Workspace: t.workspace, Data: objectEvent{object}})
+	} else {
+		s.events.Publish(events.Event{Type: "profile.batch_created", Workspace: t.workspace, Data: profilesCreated{len(t.ids)}})
+	}
+	return nil
+}
+
+// insert writes the rows. Ids may have been taken meanwhile, and proxies deleted.
+func (t *taking) insert(ctx context.Context, q *store.Queries) error {
+	if err := t.free(ctx, q); err != nil {
+		return err
+	}
+	if err := t.each(ctx, q); err != nil {
+		return err
+	}
+	for _, row := range t.rows {
+		if err := q.AddProfile(ctx, insertOf(row)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each makes the rows, and what is answered of them.
+func (t *taking) each(ctx context.Context, q *store.Queries) error {
+	t.rows, t.out.Profiles = nil, []ImportedProfile{}
+	for i, p := range t.profiles {
+		row := newProfile(t.workspace)
+		row.ID = t.ids[i]
+		warnings, err := t.settle(ctx, q, p, &row)
+		if err != nil {
+			return err
+		}
+		out := ImportedProfile{ID: row.ID, ArchivedID: p.ID, Name: row.Name, BrowserVersion: p.Browser, System: p.System,
+			Warnings: append(warnings, t.lost(p)...)}
+		if p.Data != nil {
+			out.Bytes = p.Data.Bytes
+		}
+		t.rows, t.out.Profiles = append(t.rows, row), append(t.out.Profiles, out)
+	}
+	return nil
+}
