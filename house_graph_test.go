@@ -39,7 +39,7 @@ var notImported = []string{"main", "bench", "tests"}
 
 // testsImport is what the tests of a package may import beside that.
 var testsImport = map[string][]string{
-	"api":       {"shim", "shim/shimtest"}, // a run without a browser
+	"api":       {"archive", "shim", "shim/shimtest"}, // archives of strangers; a run without a browser
 	"runs":      {"proxy", "shim/shimtest"},
 	"snapshots": {"browser"}, // what is kept is proved by a browser that starts with it
 }

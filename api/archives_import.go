@@ -153,8 +153,8 @@ type taking struct {
 func (s *API) newTaking(ctx context.Context, a *snapshots.Archive, in importOptions) (*taking, error) {
 	t := &taking{API: s, importOptions: in, profiles: a.Profiles(), out: ImportedProfiles{Warren: a.Warren, Sealed: a.Sealed}}
 	if len(t.profiles) > maxArchived {
-		return nil, snapshots.Refused(problem.Fault{Location: "body", Message: fmt.Sprintf("The archive has %d profiles. Import at most %d "+
-			"at a time: export them in parts.", len(t.profiles), maxArchived)})
+		return nil, refusedFile(fmt.Sprintf("The archive has %d profiles. Import at most %d at a time: export them in parts.",
+			len(t.profiles), maxArchived))
 	}
 	if made := requestOf(ctx).made; made != "" {
 		t.ids = strings.Fields(made)
@@ -166,12 +166,17 @@ func (s *API) newTaking(ctx context.Context, a *snapshots.Archive, in importOpti
 	}
 	for _, p := range t.profiles {
 		if u, err := uuid.Parse(p.ID); err != nil || u.Version() != 7 || u.String() != p.ID {
-			return nil, snapshots.Refused(problem.Fault{Location: "query.as", Message: "A profile in the archive has an id that this server " +
-				"does not take. Import it without as=same."})
+			return nil, snapshots.Refused(problem.Fault{Location: "query.as", Message: "A profile in the archive has an id that this " +
+				"server does not take. Import it without as=same."})
 		}
 		t.ids = append(t.ids, p.ID)
 	}
 	return t, t.free(ctx, s.store.Read())
+}
+
+// refusedFile is the error for an archive whose content is not taken.
+func refusedFile(message string) *problem.Error {
+	return snapshots.Refused(problem.Fault{Location: "body", Message: message})
 }
 
 // free refuses ids that are taken, also by profiles in the trash or of workspaces that the caller does not see.
@@ -197,8 +202,8 @@ func (t *taking) free(ctx context.Context, q *store.Queries) error {
 
 // idTaken is the error for an import with the id of a profile that is there.
 func idTaken() *problem.Error {
-	return problem.New(problem.Conflict, "duplicate", "There is a profile with this id already, maybe in the trash. Import it as a new one "+
-		"(without as=same), or delete that one for good first. Nothing was imported.")
+	return problem.New(problem.Conflict, "duplicate", "There is a profile with this id already, maybe in the trash. Import it as a new "+
+		"one (without as=same), or delete that one for good first. Nothing was imported.")
 }
 
 // importAll makes the profiles: all of them, or none.

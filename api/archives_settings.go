@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"warren/problem"
 	"warren/runs"
 	"warren/snapshots"
 	"warren/store"
@@ -76,8 +75,7 @@ func leftOutSetting(name, why string) runs.Warning {
 func readSettings(text jsontext.Value) (in *ProfileInput, missing bool, warnings []runs.Warning, err error) {
 	var all map[string]jsontext.Value
 	if err := errors.Join(tooMany(text, maxValues), json.Unmarshal(text, &all)); err != nil {
-		return nil, false, nil, snapshots.Refused(problem.Fault{Location: "body", Message: "The settings of a profile in the archive cannot " +
-			"be read. Export it again."}).Because(err)
+		return nil, false, nil, refusedFile("The settings of a profile in the archive cannot be read. Export it again.").Because(err)
 	}
 	missing = string(all[missingProxy]) == "true"
 	delete(all, missingProxy)
@@ -96,8 +94,7 @@ func readSettings(text jsontext.Value) (in *ProfileInput, missing bool, warnings
 		case len(f) == 0:
 			in.take(setting.name, one)
 		case setting.name == "name":
-			return nil, false, nil, snapshots.Refused(problem.Fault{Location: "body", Message: "The name of a profile in the archive is not one " +
-				"that this server takes: " + f[0].Message})
+			return nil, false, nil, refusedFile("The name of a profile in the archive is not one that this server takes: " + f[0].Message)
 		default:
 			warnings = append(warnings, leftOutSetting(setting.name, f[0].Message))
 		}
@@ -106,7 +103,7 @@ func readSettings(text jsontext.Value) (in *ProfileInput, missing bool, warnings
 		warnings = append(warnings, leftOutSetting(name, "this version of Warren does not know it."))
 	}
 	if !in.Name.given() {
-		return nil, false, nil, snapshots.Refused(problem.Fault{Location: "body", Message: "A profile in the archive has no name."})
+		return nil, false, nil, refusedFile("A profile in the archive has no name.")
 	}
 	return in, missing, warnings, nil
 }
@@ -156,8 +153,8 @@ func (s *API) lost(p snapshots.Archived) (out []runs.Warning) {
 		return nil
 	}
 	if p.System != "linux" || runtime.GOOS != "linux" { // there Chrome's own key seals them, the same everywhere
-		message := "The data are from another system (" + strconv.Quote(truncate(p.System, maxMember)) + "): cookies and passwords that it " +
-			"sealed cannot be opened here. Sign in again."
+		message := "The data are from another system (" + strconv.Quote(truncate(p.System, maxMember)) + "): cookies and passwords that " +
+			"it sealed cannot be opened here. Sign in again."
 		if p.System == runtime.GOOS {
 			message = "The system seals cookies and passwords for the user of one machine. If these are from another machine or user, " +
 				"sign in again."

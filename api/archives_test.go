@@ -228,9 +228,9 @@ func TestImportFaults(t *testing.T) {
 		t.Errorf("warnings %q\n%s", got, r)
 	}
 	got := a.do(t, "GET", r.header.Get("Location")[len(Prefix):], nil).want(t, 200)
-	for member, want := range map[string]any{"name": "Good", "webrtc": "proxy_only", "idleTimeoutMs": nil, "tags": []any{}, "headless": true,
-		"proxyMissing": true, "snapshots": "on", "consistency": "warn", "temporary": false, "denyHosts": []any{"ads.example"},
-		"workspaceId": "default", "fallbackProxyIds": []any{}} {
+	for member, want := range map[string]any{"name": "Good", "webrtc": "proxy_only", "idleTimeoutMs": nil, "tags": []any{},
+		"headless": true, "proxyMissing": true, "snapshots": "on", "consistency": "warn", "temporary": false,
+		"denyHosts": []any{"ads.example"}, "workspaceId": "default", "fallbackProxyIds": []any{}} {
 		got.equal(t, member, want)
 	}
 	if found, err := filepath.Glob(filepath.Join(a.dir, ".import-*")); err != nil || len(found) > 0 {

@@ -15,7 +15,8 @@ import (
 	"warren/store"
 )
 
-// Records who reads secrets, exports and imports profiles, makes and renames workspaces, and installs browsers. The record is written before the answer.
+// Records who reads secrets, exports and imports profiles, makes and renames workspaces, and installs browsers. The record is written
+// before the answer.
 
 // auditJSON is one record of the audit log.
 type auditJSON struct {

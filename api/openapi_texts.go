@@ -80,14 +80,14 @@ var descriptions = map[string]string{
 	"exportProfile": exportText + "A profile that has never run is exported without data.",
 	"exportProfiles": exportText + "An unknown id is 422, and says which. One that runs is 409 `profile_running`, with `profileIds`. For " +
 		"many ids the address is long: a reverse proxy may take fewer than 1,000.",
-	"importProfiles": "The body is an archive of any type, as an export makes it. It is received whole and verified to its last byte " +
-		"before anything is written. All its profiles are there afterwards, or none. They come with settings and data, as new profiles, " +
-		"and are unpacked when they first start. `temporary` does not travel: they are kept.\n\n" +
-		"`warnings` say for each profile what did not travel, such as a proxy that this server does not have. Such a profile does not " +
-		"start before it has another. An archive that is damaged, cut short or sealed otherwise is 422 `archive_refused`. Nothing is left " +
-		"of it, nor of an import that fails or is cancelled.\n\n" +
-		"An archive brings settings, extensions and logins into the workspace. Import only what you trust. Its import is recorded (GET " +
-		"/audit). Of archives with a passphrase one is opened at a time. Takes `Idempotency-Key`.",
+	"importProfiles": "The body is an archive, as an export makes it, of any media type. It is received whole and verified to its " +
+		"last byte before anything is written. All its profiles are there afterwards, or none. They come with settings and data, as " +
+		"new profiles, and are unpacked when they first start. `temporary` does not travel: they are kept.\n\n`warnings` say for " +
+		"each profile what did not travel, such as a proxy that this server does not have. Such a profile does not start " +
+		"before it has another. An archive that is damaged, cut short or sealed otherwise is 422 `archive_refused`. Nothing is " +
+		"left of it, nor of an import that fails or is cancelled.\n\nAn archive brings settings, extensions and logins into " +
+		"the workspace. Import only what you trust. Its import is recorded (GET /audit). Of archives with a passphrase one is " +
+		"opened at a time. Takes `Idempotency-Key`.",
 	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing here. " +
 		"Each profile is handled as by the single operation. Nothing is undone if others fail.\n\n" +
 		"With `ids` the answer is 200: `results` has one entry per id, in the order given, with the HTTP status of the single " +
