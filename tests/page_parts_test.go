@@ -21,8 +21,8 @@ func TestPageByHand(t *testing.T) {
 		name string
 		see  func()
 	}{
-		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"snapshots", h.snapshotsByHand},
-		{"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
+		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"archives", h.archivesByHand},
+		{"snapshots", h.snapshotsByHand}, {"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
 		{"the settings", h.settings}, {"a list", h.views}, {"the proxy dies", h.proxyDies}, {"the key is revoked", h.keyRevoked},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { h.is(t); part.see() }) {
@@ -218,7 +218,8 @@ func (h *byHand) settings() {
 	h.reads(".row .title", "Team B")
 
 	h.section("server", "This server", h.data, "Doctor", "--check-url")
-	h.section("activity", "created workspace team-b", "renamed workspace team-b to Team B", "read the password of")
+	h.section("activity", "created workspace team-b", "renamed workspace team-b to Team B", "read the password of",
+		"exported 1 profile with data, not sealed", "imported 1 profile with data")
 	h.section("activity/events", "A key was created", "A key was revoked", "Workspace team-b was renamed", "The browser of Shop started")
 	h.section("appearance", "Theme", "Rows")
 	h.clicks("Dark")

@@ -3,6 +3,8 @@
 package tests
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -77,6 +79,7 @@ func TestClones(t *testing.T) {
 	s.stop(id)
 	s.awaitSnapshot(id, "")
 	before := g.filesOf(id)
+	g.archived(s, id)
 	var clones struct {
 		Data []struct{ ID, Name string }
 	}
@@ -90,7 +93,7 @@ func TestClones(t *testing.T) {
 		wg.Go(func() { s.hasCookie(c.ID, "in") })
 	}
 	wg.Wait()
-	if v := s.world.await(t, "/has-in", 4); !strings.Contains(v.cookie, "kept=in") {
+	if v := s.world.await(t, "/has-in", 2+4); !strings.Contains(v.cookie, "kept=in") {
 		t.Errorf("the last clone's cookies are %q", v.cookie)
 	}
 	if after := g.filesOf(id); !slices.Equal(after, before) {
@@ -107,6 +110,70 @@ func TestClones(t *testing.T) {
 	if s.do("POST", "/profiles/"+id+"/clone", nil, 201, &one); !strings.HasSuffix(one.Name, " (copy)") || len(s.snapshots(one.ID)) > 0 {
 		t.Errorf("a clone of the settings alone: %+v", one)
 	}
+}
+
+// archived exports a profile that does not run and imports it: here as a new one, and on another server, with another keyring, as itself.
+// Both are signed in.
+func (g *testbed) archived(s *liveServer, id string) {
+	g.t.Helper()
+	const passphrase = "correct horse"
+	file := s.file("GET", "/profiles/"+id+"/export", nil, passphrase, 200)
+	var made struct {
+		Profiles []struct {
+			ID       string
+			Warnings []struct{ Code string }
+		}
+	}
+	take := func(on *liveServer, query string) {
+		g.t.Helper()
+		reply{201, on.file("POST", "/profiles/import"+query, file, passphrase, 201)}.want(g.t, "import", 201, &made)
+	}
+	take(s, "")
+	twin := made.Profiles[0]
+	if twin.ID == id || len(twin.Warnings) > 0 {
+		g.t.Errorf("made here: %+v", twin)
+	}
+	s.hasCookie(twin.ID, "in")
+	s.stop(twin.ID)
+	other := &testbed{t: g.t, dir: g.dir, data: filepath.Join(g.dir, "d2"), world: g.world, proxy: g.proxy}
+	there := other.serve()
+	take(there, "?as=same")
+	if made.Profiles[0].ID != id || made.Profiles[0].Warnings[0].Code != "proxy_missing" {
+		g.t.Errorf("made there: %+v", made)
+	}
+	there.refused("POST", "/profiles/"+id+"/start", nil, 409, "proxy_missing")
+	there.do("PUT", "/profiles/"+id, map[string]any{"proxyId": there.addProxy(nil)}, 200, nil)
+	there.hasCookie(id, "in")
+	if v := s.world.await(g.t, "/has-in", 2); !strings.Contains(v.cookie, "kept=in") {
+		g.t.Errorf("there the cookies are %q", v.cookie)
+	}
+	there.stop(id)
+	if code := there.terminate(); code != 0 {
+		g.t.Fatalf("the server ended with %d", code)
+	}
+	other.awaitEnds()
+	s.do("DELETE", "/profiles/"+twin.ID+"?permanent=true", nil, 204, nil)
+}
+
+// file sends and receives files, which are no JSON.
+func (s *liveServer) file(method, path string, body []byte, passphrase string, status int) []byte {
+	s.t.Helper()
+	req, err := http.NewRequest(method, s.base+apiPrefix+path, bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+liveKey)
+	req.Header.Set("X-Warren-Passphrase", passphrase)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != status {
+		s.t.Fatalf("%s %s answered %d: %.200q, %v", method, path, res.StatusCode, got, err)
+	}
+	return got
 }
 
 // A person keeps a snapshot, names, pins and deletes it; a running browser is closed for it and started again.

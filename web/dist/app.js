@@ -1,9 +1,9 @@
-import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,CloneDialog,ConfirmDialog,Country,Dialog,Empty,F,FirstRun,FreeFilter,
-Grid,GridProblem,Icon,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,ProblemBox,ProblemDialog,ProfileDialog,
-ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,
-Tags,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,countryName,d,dropKey,endWords,exchange,
-faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,
-start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-RWKFEVUY.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,CloneDialog,ConfirmDialog,Country,Dialog,Empty,ExportDialog,F,
+FirstRun,FreeFilter,Grid,GridProblem,Icon,ImportDialog,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,
+ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,
+Status,Store,T,TagBulkDialog,TagDialog,Tags,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,
+countryName,d,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,
+recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-YMF2LZPK.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
@@ -99,8 +99,13 @@ total:selection.size(total),action,members}),begin=action=>app.browsers.missing(
 action),ask=(component,props)=>app.open(component,{...props,size:selection.size(total),todo});return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.
 view.value.atLeast} what="profiles" actions=${[{label:"Start",icon:"play",run:()=>begin("start")},{label:"Stop",icon:"stop",run:()=>todo("stop")},{label:"Proxy…",
 icon:"proxies",run:()=>ask(ProxyBulkDialog)},{label:"Tag…",icon:"tag",run:()=>ask(TagBulkDialog)}]} more=${[{label:"Restart",icon:"reload",run:()=>begin("rest\
-art")},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}function TrashBulk({size,todo,close}){let{model}=useApp();return html`<${ConfirmDialog} title=${`\
-Move ${count(size,"profile")} to the trash?`} verb="Move to trash" work=${async()=>{todo("delete")}} close=${close}>
+art")},{label:"Export",icon:"download",run:()=>exportChosen(app,selection,rows.query,total)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}
+var MOST=1e3;async function exportChosen(app,selection,query,total){let{all,ids}=selection.state.value;if(selection.size(total)>MOST)return app.toasts.say({text:"\
+Nothing was exported.",more:`Export at most ${MOST.toLocaleString("en")} profiles at a time.`,tone:"bad"});let profiles=[...ids].map(([id,name])=>({id,name}));if(all){
+profiles=[];try{for(let after;after!==null&&profiles.length<MOST;){let{data,next}=await app.api.get("/profiles",{...query,limit:200,after});profiles.push(...data.
+filter(({id})=>!ids.has(id))),after=next||null}}catch(problem){return app.fail("The profiles could not be read",problem)}}app.open(ExportDialog,{profiles})}function TrashBulk({
+size,todo,close}){let{model}=useApp();return html`<${ConfirmDialog} title=${`Move ${count(size,"profile")} to the trash?`} verb="Move to trash" work=${async()=>{
+todo("delete")}} close=${close}>
     <p>Running browsers are closed first. The profiles can be restored${keptFor(model.counts.value)}, with their cookies and data.</p><//>`}var NOTHING=html`<span class="muted not-in-card">–</span>`;function profileColumns({choose,open}){return[{id:"name",label:"Name",min:200,grow:3,sort:"name",first:"\
 asc",always:!0,draw:profile=>html`<${NameCell} profile=${profile} open=${open} />`},{id:"status",label:"Status",width:108,rank:1,card:!0,draw:profile=>html`<${StatusCell} profile=${profile} />`},
 {id:"proxy",label:"Proxy",min:180,grow:2,rank:2,card:!0,draw:profile=>html`<${ProxyCell} profile=${profile} />`},{id:"tags",label:"Tags",min:130,grow:1.3,rank:4,
@@ -147,11 +152,12 @@ length>0)||["updatedAt","lastStartedAt","name"].includes(query.sort)}function Pr
 order=useSort(params,"createdAt"),query={...queryOf(params,workspaceId),sort:order.sort,order:order.order},{rows,selection,view}=useList("/profiles",query,onProfileEvent,
 {filtered:isRefined}),open=profile=>app.router.open(profile.id),columns=useColumns("profiles",()=>profileColumns({choose:tag=>app.router.refine({tag}),open})),filtered=isFiltered(
 params),{total,atLeast}=view,known=()=>[...new Set(rows.loaded().flatMap(({tags})=>tags||[]))].sort(),{first,hold,end}=useFirst(total===0&&!filtered&&!view.problem,
-rows);return html`<div class="page">
+rows);return html`<div class="page" onDragOver=${event=>dropped(event)} onDrop=${event=>dropped(event,app)}>
     <header class="page-head">
       <h1 tabindex="-1">Profiles ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       <div class="tools">
         ${!first&&html`<${SearchBox} value=${params.get("search")||""} label="Search profiles" change=${search=>app.router.refine({search},{replace:!0})} />`}
+        <button type="button" class="button" onClick=${()=>app.open(ImportDialog,{})}><${Icon} name="upload" /><span>Import</span></button>
         <button type="button" class=${first?"button":"button primary"} onClick=${()=>create(app)}><${Icon} name="plus" /><span>New profile</span></button>
       </div>
     </header>
@@ -167,9 +173,10 @@ e:profile=>edit(app,profile,rows),p:profile=>chooseProxy(app,profile,rows),d:pro
       ${path[0]&&html`<${ProfileDrawer} key=${path[0]} id=${path[0]} tab=${path[1]} rows=${rows} />`}</div>
     <${ProfileBulk} ...${{selection,rows,total:total??0}} />
     <p class="visually-hidden" role="status">${total!==null&&filtered?`${number(total,atLeast)} profiles match`:""}</p>
-  </div>`}function useFirst(none,rows){let[held,setHeld]=d(!1);return{first:none||held,hold:()=>setHeld(!0),end:async()=>{await rows.reload().catch(()=>{}),setHeld(
-!1)}}}function NoProfiles(){let app=useApp();return html`<${Empty} title="No matches"><p>No profile matches ${app.router.current.value.params.get("search")?"thi\
-s search":"these filters"}.</p>
+  </div>`}function dropped(event,app){!event.dataTransfer?.types.includes("Files")||event.target.closest("dialog")||(event.preventDefault(),app&&event.dataTransfer.
+files[0]&&app.open(ImportDialog,{file:event.dataTransfer.files[0]}))}function useFirst(none,rows){let[held,setHeld]=d(!1);return{first:none||held,hold:()=>setHeld(
+!0),end:async()=>{await rows.reload().catch(()=>{}),setHeld(!1)}}}function NoProfiles(){let app=useApp();return html`<${Empty} title="No matches"><p>No profile matches ${app.
+router.current.value.params.get("search")?"this search":"these filters"}.</p>
     <button type="button" class="button" onClick=${()=>app.router.refine(Object.fromEntries(FILTERS.map(name=>[name,""])))}>Show all profiles</button><//>`}function create(app){
 app.open(ProfileDialog,{})}function edit(app,profile,rows){app.open(ProfileDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function chooseProxy(app,profile,rows){
 app.open(ProxyDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function clone(app,profile){app.open(CloneDialog,{profile})}function canStart({status}){
@@ -181,7 +188,8 @@ app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<button type="butt
 status==="starting"} aria-label=${`Start ${name}`} onClick=${()=>start(app,profile,rows)}><${Icon} name="play" />Start</button>`}
     <${Menu} label=${`More for ${name}`} items=${[running&&{label:"Connect",icon:"plug",run:()=>connect(app,profile,rows)},{label:"Edit",icon:"edit",keys:"E",run:()=>edit(
 app,profile,rows)},{label:"Choose a proxy",icon:"proxies",keys:"P",run:()=>chooseProxy(app,profile,rows)},{label:"Clone",icon:"copy",keys:"D",run:()=>clone(app,
-profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />
+profile)},{label:"Export",icon:"download",run:()=>app.open(ExportDialog,{profiles:[profile]})},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(
+app,profile,rows)}]} />
   </div>`}async function chosenOf(api,path,{selection,query,name}){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,known])=>({id,name:known}));let out=[];
 for(let page=1;;page++){let{data,hasMore}=await api.get(path,{...query,page,limit:200});if(out.push(...data.filter(({id})=>!ids.has(id)).map(object=>({id:object.
 id,name:name(object)}))),!hasMore)return out}}var AT_ONCE=4;function one(call){return part=>Promise.all(part.map(item=>call(item).then(()=>({id:item.id}),error=>({id:item.id,error}))))}function ProxyBulk({selection,

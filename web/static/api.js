@@ -18,7 +18,7 @@ export class Problem extends Error {
 
   // field returns the member of the request that an error is about: "body.startUrls[0]" is startUrls.
   static field(error) {
-    const [, name] = /^(?:body|query|path)\.([^.[]+)/.exec(error.location || '') || [];
+    const [, name] = /^(?:body|query|path|header)\.([^.[]+)/.exec(error.location || '') || [];
     return name || '';
   }
 }
@@ -66,6 +66,29 @@ export class Api {
   async send(path, query, kind, text, signal) {
     const response = await this.open('POST', BASE + path + search(query), { headers: { 'Content-Type': kind }, body: text, signal });
     return parse(await response.text());
+  }
+
+  // upload posts a file, which may be larger than memory, and calls `progress` with the number of bytes that are sent. It does not use fetch, which
+  // tells nothing of that.
+  upload(path, query, headers, file, signal, progress) {
+    return new Promise((resolve, reject) => {
+      const request = new XMLHttpRequest();
+      request.open('POST', BASE + path + search(query));
+      for (const [name, value] of Object.entries({ ...(this.#key && { Authorization: `Bearer ${this.#key}` }), ...headers })) request.setRequestHeader(name, value);
+      request.upload.onprogress = ({ loaded }) => progress(loaded);
+      request.upload.onload = () => progress(file.size);
+      request.onerror = () => reject(new Problem(0, UNREACHABLE, ''));
+      request.onabort = () => reject(new DOMException('', 'AbortError'));
+      request.onload = () => {
+        const body = parse(request.responseText);
+        if (request.status < 300) return resolve(body);
+        const problem = new Problem(request.status, body || {}, request.getResponseHeader('X-Request-Id') || '');
+        if (problem.status === 401) this.#refused(problem);
+        reject(problem);
+      };
+      signal.addEventListener('abort', () => request.abort());
+      request.send(file);
+    });
   }
 
   // lines posts a request whose answer is one JSON object per line. It passes their number to `total`, then each

@@ -7,6 +7,8 @@ export { LivePage } from './live/page.js';
 export { Tile } from './live/tile.js';
 export { Palette } from './palette.js';
 export { ProfileDialog } from './profileform.js';
+export { ExportDialog } from './profiles/archive/export.js';
+export { ImportDialog } from './profiles/archive/import.js';
 export { CloneDialog } from './profiles/clone.js';
 export { ProxyBulkDialog, TagBulkDialog } from './profiles/bulkdialogs.js';
 export { ProfileDrawer } from './profiles/drawer/drawer.js';

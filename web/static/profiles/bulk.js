@@ -5,7 +5,7 @@ import { NO_BROWSER } from '../browsers.js';
 import { ConfirmDialog } from '../dialog.js';
 import { count, keptFor } from '../format.js';
 import { BulkBar } from '../grid/bulkbar.js';
-import { ProxyBulkDialog, TagBulkDialog } from '../lazy.js';
+import { ExportDialog, ProxyBulkDialog, TagBulkDialog } from '../lazy.js';
 
 const PART = { start: 10, restart: 10, stop: 20 }; // profiles a request; others: 200
 const REST = 200;
@@ -54,9 +54,32 @@ export function ProfileBulk({ selection, rows, total }) {
     { label: 'Tag…', icon: 'tag', run: () => ask(TagBulkDialog) },
   ]} more=${[
     { label: 'Restart', icon: 'reload', run: () => begin('restart') },
+    { label: 'Export', icon: 'download', run: () => exportChosen(app, selection, rows.query, total) },
     'line',
     { label: 'Move to trash', icon: 'trash', danger: true, run: () => ask(TrashBulk) },
   ]} />`;
+}
+
+const MOST = 1000; // profiles of one archive
+
+// exportChosen asks how to seal an archive of the chosen profiles. Those that match a filter are read first.
+async function exportChosen(app, selection, query, total) {
+  const { all, ids } = selection.state.value;
+  if (selection.size(total) > MOST) return app.toasts.say({ text: 'Nothing was exported.', more: `Export at most ${MOST.toLocaleString('en')} profiles at a time.`, tone: 'bad' });
+  let profiles = [...ids].map(([id, name]) => ({ id, name }));
+  if (all) {
+    profiles = [];
+    try {
+      for (let after; after !== null && profiles.length < MOST;) {
+        const { data, next } = await app.api.get('/profiles', { ...query, limit: 200, after });
+        profiles.push(...data.filter(({ id }) => !ids.has(id)));
+        after = next || null;
+      }
+    } catch (problem) {
+      return app.fail('The profiles could not be read', problem);
+    }
+  }
+  app.open(ExportDialog, { profiles });
 }
 
 function TrashBulk({ size, todo, close }) {

@@ -10,7 +10,7 @@ import { Grid, GridProblem } from '../grid/grid.js';
 import { Chips, ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
-import { CloneDialog, FirstRun, ProfileDialog, ProfileDrawer, ProxyDialog } from '../lazy.js';
+import { CloneDialog, ExportDialog, FirstRun, ImportDialog, ProfileDialog, ProfileDrawer, ProxyDialog } from '../lazy.js';
 import { Menu } from '../menu.js';
 import { viewOf } from '../preview.js';
 import { SearchBox } from '../searchbox.js';
@@ -44,11 +44,12 @@ export function ProfilesPage({ params, path }) {
   const { total, atLeast } = view;
   const known = () => [...new Set(rows.loaded().flatMap(({ tags }) => tags || []))].sort();
   const { first, hold, end } = useFirst(total === 0 && !filtered && !view.problem, rows);
-  return html`<div class="page">
+  return html`<div class="page" onDragOver=${(event) => dropped(event)} onDrop=${(event) => dropped(event, app)}>
     <header class="page-head">
       <h1 tabindex="-1">Profiles ${total !== null && html`<span class="total number">${number(total, atLeast)}</span>`}</h1>
       <div class="tools">
         ${!first && html`<${SearchBox} value=${params.get('search') || ''} label="Search profiles" change=${(search) => app.router.refine({ search }, { replace: true })} />`}
+        <button type="button" class="button" onClick=${() => app.open(ImportDialog, {})}><${Icon} name="upload" /><span>Import</span></button>
         <button type="button" class=${first ? 'button' : 'button primary'} onClick=${() => create(app)}><${Icon} name="plus" /><span>New profile</span></button>
       </div>
     </header>
@@ -63,6 +64,13 @@ export function ProfilesPage({ params, path }) {
     <${ProfileBulk} ...${{ selection, rows, total: total ?? 0 }} />
     <p class="visually-hidden" role="status">${total !== null && filtered ? `${number(total, atLeast)} profiles match` : ''}</p>
   </div>`;
+}
+
+// dropped opens the import of a file that is dropped on the page. What is dragged inside the page is none.
+function dropped(event, app) {
+  if (!event.dataTransfer?.types.includes('Files') || event.target.closest('dialog')) return;
+  event.preventDefault();
+  if (app && event.dataTransfer.files[0]) app.open(ImportDialog, { file: event.dataTransfer.files[0] });
 }
 
 // useFirst says whether the first run is shown: while there is no profile, and until the first one was started: hold keeps it meanwhile, end ends it.
@@ -118,6 +126,7 @@ export function RowActions({ profile, rows }) {
       { label: 'Edit', icon: 'edit', keys: 'E', run: () => edit(app, profile, rows) },
       { label: 'Choose a proxy', icon: 'proxies', keys: 'P', run: () => chooseProxy(app, profile, rows) },
       { label: 'Clone', icon: 'copy', keys: 'D', run: () => clone(app, profile) },
+      { label: 'Export', icon: 'download', run: () => app.open(ExportDialog, { profiles: [profile] }) },
       'line',
       { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },
     ]} />

@@ -13,6 +13,8 @@ export const ACTIONS = [
   ['workspace.create', 'Workspace created'],
   ['workspace.rename', 'Workspace renamed'],
   ['browser.install', 'Browser asked for'],
+  ['profiles.export', 'Profiles exported'],
+  ['profiles.import', 'Profiles imported'],
 ];
 
 // ABOUT are the kinds of events that a person can filter by.
@@ -28,6 +30,8 @@ export function Sentence({ entry }) {
     'proxy.secret': () => html`${who} read the password of <${ProxyName} id=${objectId} />`,
     'proxies.export': () => html`${who} exported ${count(detail.count ?? 0, 'proxy', 'proxies')} with passwords${detail.format ? ` as ${detail.format === 'text' ? 'text' : detail.format.toUpperCase()}` : ''}${detail.tag?.length ? html`, tagged <bdi>${detail.tag.join(', ')}</bdi>` : ''}`,
     'browser.install': () => html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
+    'profiles.export': () => html`${who} exported ${count(detail.count ?? 0, 'profile')} with data, ${{ passphrase: 'sealed with a passphrase', recipient: 'sealed for an age key' }[detail.seal] || 'not sealed'}`,
+    'profiles.import': () => html`${who} imported ${count(detail.count ?? 0, 'profile')} with data`,
     'workspace.create': () => html`${who} created workspace ${space}`,
     'workspace.rename': () => (detail.name ? html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>` : html`${who} removed the name of workspace ${space}`),
   }[action];

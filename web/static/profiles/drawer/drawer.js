@@ -11,6 +11,7 @@ import { viewOf } from '../../preview.js';
 import { ProfileDialog } from '../../profileform.js';
 import { useStore } from '../../store.js';
 import { PROFILE_STATUS } from '../../words.js';
+import { ExportDialog } from '../archive/export.js';
 import { CloneDialog } from '../clone.js';
 import { StartButton } from '../startbutton.js';
 import { Connect } from './connect.js';
@@ -56,6 +57,7 @@ function DrawerActions({ profile, rows, object }) {
     <${Menu} label="More for this profile" items=${[
       { label: 'Edit', icon: 'edit', run: edit },
       { label: 'Clone', icon: 'copy', run: () => app.open(CloneDialog, { profile }) },
+      { label: 'Export', icon: 'download', run: () => app.open(ExportDialog, { profiles: [profile] }) },
       running && { label: 'Restart', icon: 'reload', run: () => restart(app, profile) },
       'line',
       { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },

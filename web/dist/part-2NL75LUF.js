@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,start,
-stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-RWKFEVUY.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-YMF2LZPK.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -130,15 +130,15 @@ preventDefault(),app.holdForm(form.root,{typed:typed2}),form.send(work)};return 
       <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem&&explain?.(form.problem)}<//>
     </div>
     ${foot&&html`<footer class=${plain?"form-foot":"dialog-foot"}>${foot}</footer>`}
-  </form>`}function Field({form,name,member=name,say,label,hint,optional,control,wide}){let id=P();A(()=>(form.names.add(member),()=>form.names.delete(member)),
+  </form>`}function Field({form,name,member=name,say:say2,label,hint,optional,control,wide}){let id=P();A(()=>(form.names.add(member),()=>form.names.delete(member)),
 [member]);let faults=form.faults(member),described=[hint&&`${id}-hint`,faults.length&&`${id}-fault`].filter(Boolean).join(" "),tied={id,name,"aria-describedby":described||
 void 0,"aria-invalid":faults.length?"true":void 0};return html`<div class=${wide?"field wide":"field"}>
     <label for=${id}>${label}${optional&&html`<span class="optional"> optional</span>`}</label>
     ${control(tied)}
-    ${faults.length>0&&html`<p class="fault" id=${`${id}-fault`}>${say||faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
+    ${faults.length>0&&html`<p class="fault" id=${`${id}-fault`}>${say2||faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
     ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
-  </div>`}function Text({form,name,member,say,label,hint,optional,wide,...rest}){return html`<${Field} ...${{form,name,member,say,label,hint,optional,wide,control:tied=>html`<input type="text" ...${tied} ...${rest} value=${form.
-values[name]}
+  </div>`}function Text({form,name,member,say:say2,label,hint,optional,wide,...rest}){return html`<${Field} ...${{form,name,member,say:say2,label,hint,optional,
+wide,control:tied=>html`<input type="text" ...${tied} ...${rest} value=${form.values[name]}
     onInput=${event=>form.set(name,event.currentTarget.value)} spellcheck=${!1} />`}} />`}function Lines({form,name,label,hint,optional,rows=3,...rest}){return html`<${Field} wide ...${{
 form,name,label,hint,optional,control:tied=>html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
     onInput=${event=>form.set(name,event.currentTarget.value)}></textarea>`}} />`}function Choice({form,name,member,label,hint,options,wide}){return html`<${Field} ...${{
@@ -312,8 +312,8 @@ this.access=access}begin(){let soon=()=>document.visibilityState==="visible"&&th
 soon),document.removeEventListener("visibilitychange",soon),clearInterval(this.#ping),clearTimeout(this.#timer),this.meter.end(),this.#disconnect()}}async connect(){
 clearTimeout(this.#timer),this.#timer=0,this.#disconnect();let{name,...rest}=this.phase.value;this.phase.set(name==="over"?{name:"connecting"}:{...rest,name,at:0});
 let turn={};this.#socket=turn;let protocols;try{protocols=await this.access.protocols()}catch(problem){this.#socket===turn&&this.#failed(problem.status,problem.
-message);return}if(this.#ended||this.#socket!==turn)return;let address2=new URL(this.access.path+this.access.query,document.baseURI);address2.protocol=address2.
-protocol.replace("http","ws"),this.#listen(new WebSocket(address2,["warren.live",...protocols]))}#listen(socket){let opened=!1;this.#socket=socket,socket.binaryType=
+message);return}if(this.#ended||this.#socket!==turn)return;let address3=new URL(this.access.path+this.access.query,document.baseURI);address3.protocol=address3.
+protocol.replace("http","ws"),this.#listen(new WebSocket(address3,["warren.live",...protocols]))}#listen(socket){let opened=!1;this.#socket=socket,socket.binaryType=
 "arraybuffer",socket.onopen=()=>{opened=!0},socket.onmessage=({data})=>{this.#socket===socket&&(this.#unanswered=0,typeof data=="string"?this.#receive(data):this.#frame(
 socket,data))},socket.onclose=async({code,reason})=>{if(this.#socket!==socket)return;if(ENDED.includes(code))return this.#over(code,this.#bye||reason);if(opened)
 return this.#lost(this.#bye||reason);let{status,words}=await this.access.probe().catch(()=>({status:0,words:""}));this.#socket===socket&&this.#failed(status,words)}}#failed(status,words){
@@ -342,8 +342,8 @@ now()}),cursor:(link,{cursor})=>link.cursor.set(cursor),dialog:(link,body)=>link
 link.uploads.set(new Map),link.chooser.set(body)},chooserClosed:(link,{id})=>clear(link.chooser,id),options:(link,body)=>link.options.set(body),optionsClosed:(link,{
 id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),copied:(link,{text:text2})=>link.onCopied(text2),
 uploaded:(link,{name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),window:(link,body)=>link.window.set(body),pong:(link,{t})=>typeof t==
-"number"&&link.roundTrip.set(performance.now()-t),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};function clear(store,id){store.
-value?.id===id&&store.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<KEPT_DOWNLOADS?null:[...all.values()].
+"number"&&link.roundTrip.set(performance.now()-t),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};function clear(store2,id){store2.
+value?.id===id&&store2.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<KEPT_DOWNLOADS?null:[...all.values()].
 find(({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text2=new TextEncoder().encode(JSON.stringify(
 header)),whole=new Uint8Array(2+text2.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text2.length),whole.set(text2,2),whole.set(new Uint8Array(
 bytes2),2+text2.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){
@@ -378,14 +378,14 @@ give(event.dataTransfer.files)};return html`<${Prompt} title=${asked.multiple?"T
 map(file=>html`<li key=${file.name}>
           <bdi class="transfer-name">${file.name}</bdi><span class="muted number">${bytes(uploads.get(file.name)||0)} of ${bytes(file.size)}</span>
           <progress max=${file.size||1} value=${uploads.get(file.name)||0} aria-label=${file.name}></progress></li>`)}</ul>`}
-  <//>`}function Options({link,drives,place}){let asked=useStore(link.options);return asked&&place&&html`<${OneList} key=${asked.id} ...${{link,asked,drives,place}} />`}
-function OneList({link,asked,drives,place}){let{id,multiple,options=[]}=asked,first=[].concat(asked.selected??[])[0]??options.findIndex(option=>!option.disabled),
-[at,setAt]=d(first),[chosen2,setChosen]=d(()=>new Set([].concat(asked.selected??[]))),list=T(null),typed2=T({word:"",at:0}),listId=P(),answer=indexes=>drives&&link.
-send({type:"options",id,indexes}),pick=index=>{!drives||!options[index]||options[index].disabled||(setAt(index),multiple?setChosen(toggled(chosen2,index)):answer(
-[index]))};F(()=>{placeList(list.current,asked,place);let before=document.activeElement;return drives&&list.current.focus(),()=>before?.focus?.({preventScroll:!0})},
-[]),A(()=>list.current.children[at]?.scrollIntoView({block:"nearest"}),[at]);let key=event=>{event.preventDefault(),event.stopPropagation();let to=nextIndex(options,
-at,event.key);to!==void 0?setAt(to):event.key==="Escape"||event.key==="Tab"?answer(null):event.key==="Enter"?answer(multiple?[...chosen2].sort((a,b)=>a-b):[at]):
-event.key===" "&&!typed2.current.word?pick(at):[...event.key].length===1&&setAt(typeAhead(options,at,typed2.current,event.key))};return html`<ul ref=${list} class="options" role="listbox" tabindex=${drives?
+  <//>`}function Options({link,drives,place:place2}){let asked=useStore(link.options);return asked&&place2&&html`<${OneList} key=${asked.id} ...${{link,asked,drives,
+place:place2}} />`}function OneList({link,asked,drives,place:place2}){let{id,multiple,options=[]}=asked,first=[].concat(asked.selected??[])[0]??options.findIndex(
+option=>!option.disabled),[at,setAt]=d(first),[chosen2,setChosen]=d(()=>new Set([].concat(asked.selected??[]))),list=T(null),typed2=T({word:"",at:0}),listId=P(),
+answer=indexes=>drives&&link.send({type:"options",id,indexes}),pick=index=>{!drives||!options[index]||options[index].disabled||(setAt(index),multiple?setChosen(
+toggled(chosen2,index)):answer([index]))};F(()=>{placeList(list.current,asked,place2);let before=document.activeElement;return drives&&list.current.focus(),()=>before?.
+focus?.({preventScroll:!0})},[]),A(()=>list.current.children[at]?.scrollIntoView({block:"nearest"}),[at]);let key=event=>{event.preventDefault(),event.stopPropagation();
+let to=nextIndex(options,at,event.key);to!==void 0?setAt(to):event.key==="Escape"||event.key==="Tab"?answer(null):event.key==="Enter"?answer(multiple?[...chosen2].
+sort((a,b)=>a-b):[at]):event.key===" "&&!typed2.current.word?pick(at):[...event.key].length===1&&setAt(typeAhead(options,at,typed2.current,event.key))};return html`<ul ref=${list} class="options" role="listbox" tabindex=${drives?
 0:void 0} aria-label="Choose" aria-multiselectable=${multiple?"true":void 0}
     aria-activedescendant=${at>=0?`${listId}-${at}`:void 0} onKeyDown=${drives?key:void 0} onBlur=${()=>link.options.value?.id===id&&answer(null)}>
     ${options.map((option,i)=>html`<li key=${i} id=${`${listId}-${i}`} role="option" data-group=${option.group&&option.group!==options[i-1]?.group?option.group:
@@ -394,9 +394,9 @@ void 0}
       onPointerDown=${event=>{event.preventDefault(),pick(i)}} onPointerMove=${()=>drives&&!option.disabled&&setAt(i)}>${option.text||" "}</li>`)}
     ${multiple&&drives&&html`<li role="none" class="options-done"><button type="button" class="button small primary" tabindex="-1"
       onPointerDown=${event=>{event.preventDefault(),answer([...chosen2].sort((a,b)=>a-b))}}>Done</button></li>`}
-  </ul>`}function toggled(set,index){let changed=new Set(set);return changed.delete(index)||changed.add(index),changed}function placeList(list,{x,y,width,height},place){
-let room=list.parentElement,{scrollLeft,scrollTop}=room.querySelector(".stage-room"),[left,top]=[place.left-scrollLeft+x*place.scale,place.top-scrollTop+y*place.
-scale],bottom=top+height*place.scale,below=room.clientHeight-bottom;list.style.minWidth=`${width*place.scale}px`,list.style.left=`${Math.max(4,Math.min(left,room.
+  </ul>`}function toggled(set,index){let changed=new Set(set);return changed.delete(index)||changed.add(index),changed}function placeList(list,{x,y,width,height},place2){
+let room=list.parentElement,{scrollLeft,scrollTop}=room.querySelector(".stage-room"),[left,top]=[place2.left-scrollLeft+x*place2.scale,place2.top-scrollTop+y*place2.
+scale],bottom=top+height*place2.scale,below=room.clientHeight-bottom;list.style.minWidth=`${width*place2.scale}px`,list.style.left=`${Math.max(4,Math.min(left,room.
 clientWidth-list.offsetWidth-4))}px`,list.style.maxHeight=`${Math.max(below,top,120)-8}px`,below>=Math.min(list.scrollHeight,top)?list.style.top=`${bottom}px`:list.
 style.bottom=`${room.clientHeight-top}px`}function nextIndex(options,at,key){let step={__proto__:null,ArrowDown:1,ArrowUp:-1,Home:1,End:-1,PageDown:1,PageUp:-1}[key];
 if(!step)return;let to={__proto__:null,Home:0,End:options.length-1,PageDown:at+10,PageUp:at-10}[key]??at+step;for(to=Math.max(0,Math.min(options.length-1,to));options[to]?.
@@ -419,25 +419,25 @@ watching,"watches","watch")}`:""}`;let others=watching>1?` and ${watching-1} mor
 name||"Someone"}</bdi> drives`:"Nobody drives";return html`${driver} · you${others}${hello?.readonly?". This link only shows":""}`}function otherDriver({holder,
 you,viewers},script){return you&&script.active?"A script drives it now":html`<bdi>${viewers.find(({id})=>id===holder)?.name||"Somebody else"}</bdi> drives it now`}
 function Asking({link}){let{holder,you,viewers,asking}=useStore(link.control),hello=useStore(link.hello),script=useStore(link.script);if(useStore(link.phase).name!==
-"live")return null;let say=(what,more2)=>link.send({type:"control",do:what,...more2}),asked=asking.includes(hello?.viewer),wanting=you?asking.find(id=>id!==hello?.
+"live")return null;let say2=(what,more2)=>link.send({type:"control",do:what,...more2}),asked=asking.includes(hello?.viewer),wanting=you?asking.find(id=>id!==hello?.
 viewer):null,name=viewers.find(({id})=>id===wanting)?.name||"Someone",may=!you&&!hello?.readonly;return!script.active&&!wanting&&!may?null:html`<div class="live-control">
     ${script.active&&html`<span class="chip script" role="status">A script drives this tab</span>`}
     ${wanting&&html`<span class="chip wait" role="status"><bdi>${name}</bdi> asks for the controls</span>
-      <button type="button" class="button small primary" onClick=${()=>say("give",{to:wanting})}>Give</button>`}
-    ${may&&holder&&html`<button type="button" class="button small" onClick=${()=>say(asked?"unask":"ask")}>${asked?"Do not ask":"Ask"}</button>`}
-    ${may&&html`<button type="button" class="button small" onClick=${()=>say("take")}>Take the controls</button>`}
-  </div>`}function Viewers({link}){let control=useStore(link.control),hello=useStore(link.hello),id=P(),button=T(null),list=T(null),say=(what,more2)=>link.send(
-{type:"control",do:what,...more2}),{holder,you,viewers,asking}=control,place=event=>{if(event.newState!=="open")return;let at=button.current.getBoundingClientRect();
+      <button type="button" class="button small primary" onClick=${()=>say2("give",{to:wanting})}>Give</button>`}
+    ${may&&holder&&html`<button type="button" class="button small" onClick=${()=>say2(asked?"unask":"ask")}>${asked?"Do not ask":"Ask"}</button>`}
+    ${may&&html`<button type="button" class="button small" onClick=${()=>say2("take")}>Take the controls</button>`}
+  </div>`}function Viewers({link}){let control=useStore(link.control),hello=useStore(link.hello),id=P(),button=T(null),list=T(null),say2=(what,more2)=>link.send(
+{type:"control",do:what,...more2}),{holder,you,viewers,asking}=control,place2=event=>{if(event.newState!=="open")return;let at=button.current.getBoundingClientRect();
 list.current.style.top=`${at.bottom+6}px`,list.current.style.right=`${Math.max(8,document.documentElement.clientWidth-at.right)}px`};return html`<button type="button" class="button small people-button" ref=${button} popovertarget=${id} aria-label=${`\
 Who is here: ${viewers.length}`} title="Who is here">
       <${Icon} name="people" /><span class="number">${viewers.length}</span></button>
-    <div id=${id} ref=${list} class="menu people" popover="auto" role="dialog" aria-label="Who is here" onBeforeToggle=${place}>
+    <div id=${id} ref=${list} class="menu people" popover="auto" role="dialog" aria-label="Who is here" onBeforeToggle=${place2}>
       <ul aria-label="Who is here">${viewers.map(viewer=>html`<li key=${viewer.id}>
         <span><bdi>${viewer.name||"No name"}</bdi>${viewer.id===hello?.viewer?" (you)":""}
           <span class="sub">${viewer.id===holder?"Drives":viewer.readonly?"Can only watch":asking.includes(viewer.id)?"Asks for the controls":"Watches"}</span></span>
         ${you&&viewer.id!==hello?.viewer&&!viewer.readonly&&html`<button type="button" class="button small" aria-label=${`Give the controls to ${viewer.name||"t\
-his viewer"}`} onClick=${()=>say("give",{to:viewer.id})}>Give</button>`}
-        ${you&&viewer.id===hello?.viewer&&viewers.length>1&&html`<button type="button" class="button small" onClick=${()=>say("leave")}>Let go</button>`}
+his viewer"}`} onClick=${()=>say2("give",{to:viewer.id})}>Give</button>`}
+        ${you&&viewer.id===hello?.viewer&&viewers.length>1&&html`<button type="button" class="button small" onClick=${()=>say2("leave")}>Let go</button>`}
       </li>`)}</ul>
       <${OwnName} link=${link} />
     </div>`}function OwnName({link}){let[name,setName]=d(readName);return html`<form class="own-name" onSubmit=${event=>{event.preventDefault(),link.name(name.trim())}}>
@@ -533,9 +533,9 @@ event))return;if(event.key==="Dead"){this.#dead=!0;return}if(this.#dead&&[...eve
 0:event.repeat||this.#escapes++,this.#escapes<ESCAPES?!1:(this.#escapes=0,event.preventDefault(),this.#leave(),!0)}#press(event){let pressed={...keyNames(event,
 this.#link),text:typed(event),location:event.location,modifiers:typedModifiers(event,this.#link)};this.#link.input({type:"key",kind:"down",...pressed,repeat:event.
 repeat}),this.#held.set(event.code||event.key,pressed),MAC&&event.metaKey&&event.key!=="Meta"&&this.#releaseKey(event.code||event.key)}#up(event){this.#held.has(
-event.code||event.key)&&(event.preventDefault(),this.#releaseKey(event.code||event.key,typedModifiers(event,this.#link)))}#releaseKey(place,withModifiers=0){let pressed=this.#held.
-get(place);this.#held.delete(place)&&this.#link.input({type:"key",kind:"up",...pressed,text:"",repeat:!1,modifiers:withModifiers})}#releaseAll(){for(let place of[
-...this.#held.keys()])this.#releaseKey(place);this.#dead=!1,this.#escapes=0}#composed(text2){this.#link.input(text2?{type:"text",text:text2}:{type:"compose",text:"",
+event.code||event.key)&&(event.preventDefault(),this.#releaseKey(event.code||event.key,typedModifiers(event,this.#link)))}#releaseKey(place2,withModifiers=0){let pressed=this.#held.
+get(place2);this.#held.delete(place2)&&this.#link.input({type:"key",kind:"up",...pressed,text:"",repeat:!1,modifiers:withModifiers})}#releaseAll(){for(let place2 of[
+...this.#held.keys()])this.#releaseKey(place2);this.#dead=!1,this.#escapes=0}#composed(text2){this.#link.input(text2?{type:"text",text:text2}:{type:"compose",text:"",
 start:0,end:0}),this.#empty()}#input(event){if(event.isComposing||/Composition/.test(event.inputType))return;let text2=event.data??this.#field.value.replace(PLACEHOLDER,
 "");this.#empty(),this.#dead=!1,/^delete.*Forward$/.test(event.inputType)?this.#pressKey("Delete"):event.inputType.startsWith("delete")?this.#pressKey("Backspac\
 e"):/^insert(LineBreak|Paragraph)$/.test(event.inputType)?this.#pressKey("Enter"):text2&&this.#link.input({type:"text",text:text2})}#pressKey(name){let pressed={
@@ -583,7 +583,7 @@ room.height)}}}var RESIZED_MS=150,SCRIPT_MS=1500,CURSORS=new Set(["default","non
 nw-resize","se-resize","sw-resize","ew-resize","ns-resize","nesw-resize","nwse-resize","zoom-in","zoom-out"]),Picture=class{place=new Store(null);#room;#canvas;#link;#zoom;#frame=null;#timer=0;#asked="";#fitted="";#gesture=null;constructor(room,canvas,link,zoom){
 this.#room=room,this.#canvas=canvas,this.#link=link,this.#zoom=zoom}begin(){this.#link.draw=(header,blob)=>this.draw(header,blob);let observer=new ResizeObserver(
 ()=>this.#resized());try{observer.observe(this.#room.parentElement,{box:"device-pixel-content-box"})}catch{observer.observe(this.#room.parentElement)}let unwatch=[
-this.#link.hello.watch(()=>this.#ask(!0)),this.#zoom.scale.watch(()=>this.#resized()),...[this.#link.window,this.#link.control,this.#link.tabs].map(store=>store.
+this.#link.hello.watch(()=>this.#ask(!0)),this.#zoom.scale.watch(()=>this.#resized()),...[this.#link.window,this.#link.control,this.#link.tabs].map(store2=>store2.
 watch(()=>this.#fitWindow()))];return()=>{observer.disconnect(),unwatch.forEach(end=>end()),clearTimeout(this.#timer),this.#link.draw=async()=>{}}}async draw(header,blob){
 let bitmap=await createImageBitmap(blob),canvas=this.#canvas;(canvas.width!==bitmap.width||canvas.height!==bitmap.height)&&(canvas.width=bitmap.width,canvas.height=
 bitmap.height),canvas.getContext("2d",{alpha:!1}).drawImage(bitmap,0,0),bitmap.close();let before=this.#frame;this.#frame=header,(before?.width!==header.width||
@@ -601,12 +601,12 @@ let{resized}=this.#link.window.value,size={width:Math.round(this.#zoom.room.widt
 `${size.width}×${size.height} ${this.#link.tabs.value.active}`:"";fitted&&fitted!==this.#fitted&&this.#link.fitWindow(size),this.#fitted=fitted}#place(){return{
 ...placed(this.#zoom.room,this.#frame,this.#scale()),scale:this.#scale()}}#scale(){return this.#zoom.scale.value??fitScale(this.#zoom.room,this.#frame)}#layout(){
 if(this.#room.classList.toggle("is-zoomed",this.#zoom.scale.value!==null),this.#zoom.room={width:this.#room.clientWidth,height:this.#room.clientHeight},!this.#frame)
-return;let whole=size=>Math.round(size*devicePixelRatio)/devicePixelRatio,place=this.#place();for(let side of["left","top","width","height"])place[side]=whole(place[side]),
-this.#canvas.style[side]=`${place[side]}px`;this.#canvas.hidden=!1,this.place.set(place)}};function Stage({link,zoom,away,label,leave,over}){let[room,canvas,field]=[
-T(null),T(null),T(null)],[place,setPlace]=d(null),phase=useStore(link.phase),control=useStore(link.control),hello=useStore(link.hello),cursor=useStore(link.cursor),
-zoomed=useStore(zoom.scale)!==null,drives=phase.name==="live"&&control.you&&!hello?.readonly;return F(()=>{let picture=new Picture(room.current,canvas.current,link,
-zoom),keys=new Keyboard(field.current,link,leave),focus=event=>{let{left,top}=room.current.getBoundingClientRect();field.current.style.left=`${event.clientX-left+
-room.current.scrollLeft}px`,field.current.style.top=`${event.clientY-top+room.current.scrollTop}px`,field.current.focus({preventScroll:!0}),keys.resetEscapes()},
+return;let whole=size=>Math.round(size*devicePixelRatio)/devicePixelRatio,place2=this.#place();for(let side of["left","top","width","height"])place2[side]=whole(
+place2[side]),this.#canvas.style[side]=`${place2[side]}px`;this.#canvas.hidden=!1,this.place.set(place2)}};function Stage({link,zoom,away,label,leave,over}){let[
+room,canvas,field]=[T(null),T(null),T(null)],[place2,setPlace]=d(null),phase=useStore(link.phase),control=useStore(link.control),hello=useStore(link.hello),cursor=useStore(
+link.cursor),zoomed=useStore(zoom.scale)!==null,drives=phase.name==="live"&&control.you&&!hello?.readonly;return F(()=>{let picture=new Picture(room.current,canvas.
+current,link,zoom),keys=new Keyboard(field.current,link,leave),focus=event=>{let{left,top}=room.current.getBoundingClientRect();field.current.style.left=`${event.
+clientX-left+room.current.scrollLeft}px`,field.current.style.top=`${event.clientY-top+room.current.scrollTop}px`,field.current.focus({preventScroll:!0}),keys.resetEscapes()},
 ends=[...[picture,keys,new Mouse(canvas.current,picture,link,focus),new Touch(room.current,picture,link,zoom)].map(part=>part.begin()),picture.place.watch(setPlace)];
 return()=>ends.forEach(end=>end())},[link,zoom]),A(()=>{canvas.current.style.cursor=drives&&CURSORS.has(cursor)?cursor:"default"},[cursor,drives]),html`<div class=${`\
 stage${away?" is-away":""}${drives?" drives":""}`}>
@@ -615,13 +615,13 @@ void 0}>
       <canvas ref=${canvas} hidden role="img" aria-label=${label}></canvas>
       <textarea ref=${field} class="typing" disabled=${!drives} aria-label="The page. What you type goes to it. Press Esc three times to release the keyboard."
         autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${!1} rows="1"></textarea>
-      <${ScriptPointer} link=${link} place=${place} />
+      <${ScriptPointer} link=${link} place=${place2} />
     </div>
-    ${over(place)}
-  </div>`}function ScriptPointer({link,place}){let script=useStore(link.script),pointer=T(null),[shown,setShown]=d(!1),placed2=place&&typeof script.x=="number"&&
-typeof script.y=="number";return A(()=>{if(!placed2)return;setShown(!0);let timer=setTimeout(()=>setShown(!1),SCRIPT_MS);return()=>clearTimeout(timer)},[script]),
-F(()=>{!placed2||!pointer.current||(pointer.current.style.left=`${place.left+script.x*place.scale}px`,pointer.current.style.top=`${place.top+script.y*place.scale}\
-px`)}),placed2?html`<div ref=${pointer} class=${`script-pointer${shown?"":" is-gone"}`} aria-hidden="true">
+    ${over(place2)}
+  </div>`}function ScriptPointer({link,place:place2}){let script=useStore(link.script),pointer=T(null),[shown,setShown]=d(!1),placed2=place2&&typeof script.x=="\
+number"&&typeof script.y=="number";return A(()=>{if(!placed2)return;setShown(!0);let timer=setTimeout(()=>setShown(!1),SCRIPT_MS);return()=>clearTimeout(timer)},
+[script]),F(()=>{!placed2||!pointer.current||(pointer.current.style.left=`${place2.left+script.x*place2.scale}px`,pointer.current.style.top=`${place2.top+script.
+y*place2.scale}px`)}),placed2?html`<div ref=${pointer} class=${`script-pointer${shown?"":" is-gone"}`} aria-hidden="true">
     <svg viewBox="0 0 16 16"><path d="M2 1l11 6.5-5 1.2L5.6 14z" /></svg><span>script</span></div>`:null}function Tabs({link,drives}){let{tabs=[],active}=useStore(link.tabs),list=T(null),tab=(what,more2)=>link.send({type:"tab",do:what,...more2});return A(()=>list.current?.
 querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[active,tabs.length]),html`<ul class="live-tabs" ref=${list} aria-label="Tabs">
     ${tabs.map(({id,title,url,crashed})=>html`<li key=${id} class=${`live-tab${id===active?" is-active":""}`}>
@@ -669,7 +669,7 @@ current.querySelector(".typing").focus();return html`<div class="live" ref=${vie
     </header>
     <main class="live-main" id="main">
       <${Stage} link=${link} zoom=${zoom} away=${phase.name!=="live"||crashed} leave=${leave} label=${`Picture of the page ${page?.title||page?.url||""}`}
-        over=${place=>html`<${Options} link=${link} drives=${drives} place=${place} /><${Overlay} ...${{link,phase,drives,crashed,...owner}} />`} />
+        over=${place2=>html`<${Options} link=${link} drives=${drives} place=${place2} /><${Overlay} ...${{link,phase,drives,crashed,...owner}} />`} />
       <${Transfers} link=${link} toasts=${toasts} />
     </main>
     <footer class="live-foot">
@@ -716,8 +716,8 @@ return(await this.#open(`downloads/${encodeURIComponent(name)}`)).blob()}#open(r
 this.#app.toasts.say({text:text2,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad"})}};function nameOf2(profile){return profile?.name||"The p\
 rofile"}var PERIOD_MS=1e3,AWAY_MS=1e3,FIRST_WAIT_MS2=2e3,LONGEST_WAIT_MS2=6e4,TileSocket=class{#access;#size;#draw;#socket=null;#timer=0;#wait=FIRST_WAIT_MS2;#ended=!1;constructor(access,size,draw){
 this.#access=access,this.#size=size,this.#draw=draw}begin(){return this.#connect(),()=>{this.#ended=!0,clearTimeout(this.#timer),this.#socket?.close()}}async#connect(){
-let protocols=await this.#access.protocols().catch(()=>null);if(this.#ended)return;if(!protocols){this.#again();return}let address2=new URL(`${this.#access.path}\
-?tile=1`,document.baseURI);address2.protocol=address2.protocol.replace("http","ws");let socket=new WebSocket(address2,["warren.live",...protocols]);this.#socket=
+let protocols=await this.#access.protocols().catch(()=>null);if(this.#ended)return;if(!protocols){this.#again();return}let address3=new URL(`${this.#access.path}\
+?tile=1`,document.baseURI);address3.protocol=address3.protocol.replace("http","ws");let socket=new WebSocket(address3,["warren.live",...protocols]);this.#socket=
 socket,socket.binaryType="arraybuffer",socket.onopen=()=>{this.#wait=FIRST_WAIT_MS2,socket.send(JSON.stringify({type:"size",...this.#size}))},socket.onmessage=({
 data})=>typeof data!="string"&&this.#frame(socket,data),socket.onclose=()=>this.#again()}#again(){this.#ended||(clearTimeout(this.#timer),this.#timer=setTimeout(
 ()=>this.#connect(),this.#wait),this.#wait=Math.min(this.#wait*2,LONGEST_WAIT_MS2))}async#frame(socket,data){let seq;try{let length=new DataView(data).getUint16(
@@ -813,14 +813,14 @@ yours)} />${!differ(names2,before,yours)&&html` <span class="muted">(not changed
 "yours")}>All yours</button>`}
       <button type="button" class="button small primary" disabled=${open>0} onClick=${settle}>Take into the form</button></div>
   </section>`}function Words({of}){return typeof of=="string"?html`<bdi class="prose-lines">${of}</bdi>`:of.proxies.map((id,i)=>html`${i>0&&", "}<${ProxyWords} key=${id} id=${id} />`)}
-function ProxyWords({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"a deleted proxy":id}<//>`}function toValues(profile,workspace2=""){let p=profile||{},zone=p.timezone??"auto",locale=p.locale??"auto",place=p.geolocation??"auto",byHand=Array.isArray(locale)||
+function ProxyWords({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"a deleted proxy":id}<//>`}function toValues(profile,workspace2=""){let p=profile||{},zone=p.timezone??"auto",locale=p.locale??"auto",place2=p.geolocation??"auto",byHand=Array.isArray(locale)||
 !["auto","system"].includes(locale);return{name:p.name||"",os:p.os||"",browserVersion:p.browserVersion||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||
 workspace2,proxyId:proxyOf(p),startUrls:(p.startUrls||[]).join(`
 `),headless:p.headless==null?"":String(p.headless),timezone:["auto","system"].includes(zone)?zone:"own",timezoneOwn:["auto","system"].includes(zone)?"":zone,locale:byHand?
-"own":locale,localeOwn:byHand?[].concat(locale).join(", "):"",geolocation:typeof place=="object"?"own":place,position:typeof place=="object"?[place.latitude,place.
-longitude,place.accuracy].filter(n=>n!=null).join(", "):"",webrtc:p.webrtc||"proxy_only",consistency:p.consistency||"warn",screen:p.screen?[p.screen.width,p.screen.
-height,p.screen.deviceScaleFactor].filter(n=>n!=null).join(" × "):"",idleTimeoutMs:minutes(p.idleTimeoutMs),maxRunMs:minutes(p.maxRunMs),allowLocal:(p.allowLocal||
-[]).join(`
+"own":locale,localeOwn:byHand?[].concat(locale).join(", "):"",geolocation:typeof place2=="object"?"own":place2,position:typeof place2=="object"?[place2.latitude,
+place2.longitude,place2.accuracy].filter(n=>n!=null).join(", "):"",webrtc:p.webrtc||"proxy_only",consistency:p.consistency||"warn",screen:p.screen?[p.screen.width,
+p.screen.height,p.screen.deviceScaleFactor].filter(n=>n!=null).join(" × "):"",idleTimeoutMs:minutes(p.idleTimeoutMs),maxRunMs:minutes(p.maxRunMs),allowLocal:(p.
+allowLocal||[]).join(`
 `),allowHosts:(p.allowHosts||[]).join(`
 `),denyHosts:(p.denyHosts||[]).join(`
 `),localhostVia:(p.localhostVia||[]).join(`
@@ -947,7 +947,76 @@ null),many&&api.get("/proxies",{limit:1,page:1,workspaceId:workspaceId||"default
 form.values.copies),enough=proxies!==null&&proxies>=wanted;return html`<${Text} form=${form} name="copies" member="count" label="Copies" type="number" min="1" max=${MOST_COPIES} inputmode="numeric" say=${many&&
 `Write a number from 1 to ${MOST_COPIES}.`} />
     ${many&&(enough||form.values.each?html`<${Tick} form=${form} name="each" member="proxies" label="A different proxy for each" hint="Proxies that no profile uses yet, the oldest first." />`:
-proxies!==null&&html`<p class="hint wide">There are ${count(proxies,"proxy","proxies")}: not enough for a different one for each.</p>`)}`}function TagBulkDialog({size,todo,close}){let form=useForm({tags:[],action:"tag"}),send=async({tags,action})=>{todo(action,{tags}),close()};return html`<${Dialog} title="Change tags" lead=${count(
+proxies!==null&&html`<p class="hint wide">There are ${count(proxies,"proxy","proxies")}: not enough for a different one for each.</p>`)}`}function fileNamed(profiles){return`${profiles.length===1?[...profiles[0].name].slice(0,100).join("").replace(/[\\/:*?"<>|\p{C}]/gu,"-"):`${profiles.length} pro\
+files`} ${new Date().toISOString().slice(0,10)}.warren`}function asHeader(text2){return String.fromCharCode(...new TextEncoder().encode(text2))}async function place(name){
+if(!window.showSaveFilePicker)return null;try{return await window.showSaveFilePicker({suggestedName:name,types:[{description:"Warren archive",accept:{"applicati\
+on/octet-stream":[".warren"]}}]})}catch(error){if(error.name==="AbortError")throw error;return null}}async function store(response,file,name,signal,progress){if(!file)
+return saveBlob(await response.blob(),name);let done=0,count2=new TransformStream({transform(piece,next){done+=piece.byteLength,progress(done),next.enqueue(piece)}});
+await response.body.pipeThrough(count2).pipeTo(await file.createWritable(),{signal})}async function forget2(file){await file?.remove?.().catch(()=>{})}var KINDS=[
+[`age-encryption.org/v1
+-> scrypt `,"passphrase"],[`age-encryption.org/v1
+`,"identity"],["archive.json\0","open"]];async function kindOf2(file){let start2=new TextDecoder("latin1").decode(await file.slice(0,64).arrayBuffer());return KINDS.
+find(([letters])=>start2.startsWith(letters))?.[1]||"none"}var SHORTEST=8,SEALS=[["passphrase","With a passphrase"],["recipient","For an age key"],["unsealed","Not sealed"]],AFTER={passphrase:"Keep the passphrase: witho\
+ut it nobody can open the file.",recipient:"Whoever has the key’s identity can open it.",unsealed:"It is not sealed: keep it where nobody else can read it."};
+function ExportDialog({profiles,close}){let app=useApp(),form=useForm({seal:"passphrase",passphrase:"",again:"",recipient:"",sure:!1}),[received,setReceived]=d(
+0),ending=T(null),{seal}=form.values,what=profiles.length===1?profiles[0].name:count(profiles.length,"profile"),leave=()=>{ending.current?.abort(),close()},send=async values=>{
+let faults=faultsOf(values);if(faults.length)throw new Problem(422,{code:"validation_failed",errors:faults},"");let name=fileNamed(profiles),{signal}=ending.current=
+new AbortController,file=null;try{file=await place(name);let response=await app.api.open("GET",address2(profiles,values),{headers:values.seal==="passphrase"?{"X\
+-Warren-Passphrase":asHeader(values.passphrase)}:{},signal});await store(response,file,name,signal,setReceived)}catch(error){if(await forget2(file),setReceived(
+0),error.name==="AbortError")return;throw error instanceof Problem?error:new Problem(0,{code:"broken_off",title:"The file did not arrive whole",detail:"Nothing \
+was kept of it. Is the disk full, or has Warren stopped? Try again."},"")}app.toasts.say({text:`Exported ${what}`,more:AFTER[values.seal],tone:"good"}),close()},
+ready=seal!=="unsealed"||form.values.sure,foot=html`${form.busy&&html`<span class="dialog-status" role="status">${received>0?`${bytes(received)} received…`:"R\
+eading the data…"}</span>`}
+    <button type="button" class="button" onClick=${leave}>Cancel</button><button class="button primary" disabled=${form.busy||!ready}>${form.busy?"Exporting…":
+"Export"}</button>`;return html`<${Dialog} title=${html`Export ${profiles.length===1?html`<${Name}>${what}<//>`:what}`} lead="One file with settings, logins and data. Passwords of proxies stay here." close=${leave}><${Form} form=${form} work=${send} foot=${foot}
+    explain=${problem=>problem.code==="profile_running"&&html`<${Running} ids=${problem.body.profileIds} profiles=${profiles} />`}>
+    <div class="fields"><${Choice} form=${form} name="seal" label="Seal it" wide options=${SEALS} />
+      ${seal==="passphrase"&&html`<${Text} form=${form} name="passphrase" member="X-Warren-Passphrase" label="Passphrase" type="password" autocomplete="new-password" autofocus hint="At least 8 letters. Several words are better." />
+        <${Text} form=${form} name="again" label="The same again" type="password" autocomplete="new-password" />`}
+      ${seal==="recipient"&&html`<${Lines} form=${form} name="recipient" label="Recipients" class="mono" placeholder="age1…" hint="One on each line. Whoever has the identity of one of them can open the file." />`}
+      ${seal==="unsealed"&&html`<div class="wide"><${Notice}><p>Whoever gets this file is signed in wherever ${profiles.length===1?"this profile is":"these prof\
+iles are"}, and can change what is in it.</p><//></div>
+        <${Tick} form=${form} name="sure" label="Export without a seal" />`}</div><//><//>`}function faultsOf({seal,passphrase,again,recipient}){if(seal==="reci\
+pient")return linesOf(recipient).length?[]:[{location:"query.recipient",message:"Enter a recipient, such as age1…."}];if(seal!=="passphrase")return[];let faults=[];
+return[...passphrase.trim()].length<SHORTEST?faults.push({location:"header.X-Warren-Passphrase",message:`Choose a passphrase of at least ${SHORTEST} letters, wi\
+thout spaces at its ends.`}):passphrase!==passphrase.trim()&&faults.push({location:"header.X-Warren-Passphrase",message:"Remove the spaces at its ends."}),passphrase!==
+again&&faults.push({location:"body.again",message:"The two are not the same."}),faults}function address2(profiles,{seal,recipient}){let query=new URLSearchParams;
+if(profiles.length>1&&query.set("ids",profiles.map(({id})=>id).join(",")),seal==="unsealed"&&query.set("unsealed","true"),seal==="recipient")for(let one of linesOf(
+recipient))query.append("recipient",one);return`api/v1/profiles/${profiles.length>1?"export":`${encodeURIComponent(profiles[0].id)}/export`}?${query}`}function Running({
+ids=[],profiles}){let names2=profiles.filter(({id})=>ids.includes(id)).map(({name})=>name);return profiles.length<2||!names2.length?null:html`<ul aria-label="Profiles that run">${names2.
+slice(0,10).map(name=>html`<li><${Name}>${name}<//></li>`)}${names2.length>10&&html`<li>and ${names2.length-10} more</li>`}</ul>`}function ImportDialog({file:given,close}){let app=useApp(),[file,setFile]=d(given),[kind,setKind]=d(""),[sent,setSent]=d(0),[answer,setAnswer]=d(null),ending=T(
+null),form=useForm({passphrase:"",identity:"",same:!1}),told=useTold("The profiles were not imported");A(()=>{setKind(""),form.setProblem(null),file&&kindOf2(file).
+then(setKind,()=>setKind("none"))},[file]);let leave=()=>{ending.current?.abort(),close()},send=({passphrase,identity,same})=>told(async()=>{setSent(0);let{signal}=ending.
+current=new AbortController,headers={};kind==="passphrase"&&(headers["X-Warren-Passphrase"]=asHeader(passphrase.trim())),kind==="identity"&&(headers["X-Warren-I\
+dentity"]=asHeader(/AGE-SECRET-KEY-\S+/.exec(identity)?.[0]||identity.trim()));let query={workspaceId:app.model.workspace.value,as:same?"same":void 0},made;try{
+made=await app.api.upload("/profiles/import",query,headers,file,signal,setSent)}catch(problem){if(problem.name==="AbortError")return;throw worded(problem)}if(made.
+profiles.some(({warnings})=>warnings.length))return setAnswer(made);say(app,made),close()});if(answer)return html`<${Done} answer=${answer} close=${close} />`;let done=file&&
+sent>=file.size,foot=html`<button type="button" class="button" onClick=${leave}>Cancel</button><button class="button primary" disabled=${form.busy||!file||!kind||
+kind==="none"}>${form.busy?"Importing…":"Import"}</button>`;return html`<${Dialog} title="Import profiles" lead="From a file that an export of Warren made, with settings, logins and data." close=${leave}><${Form} form=${form} work=${send} foot=${foot}>
+    <div class="fields"><${Chooser2} file=${file} choose=${setFile} busy=${form.busy} />
+      ${kind==="none"&&html`<p class="fault wide" role="alert">This file is no archive of Warren. Choose one that an export made.</p>`}
+      ${kind==="passphrase"&&html`<${Text} form=${form} name="passphrase" member="X-Warren-Passphrase" label="Passphrase" type="password" autocomplete="off" wide autofocus />`}
+      ${kind==="identity"&&html`<${Text} form=${form} name="identity" member="X-Warren-Identity" label="age identity" type="password" autocomplete="off" wide autofocus placeholder="AGE-SECRET-KEY-1…" hint="Of one of the recipients that it was sealed for. It is used for this import alone." />`}
+      ${kind==="open"&&html`<div class="wide"><${Notice}><p>This file is not sealed: anybody may have changed it. Import it only if you trust where it comes from.</p><//></div>`}
+      ${kind&&kind!=="none"&&html`<${Tick} form=${form} name="same" label="Keep their ids" hint="To restore profiles that were deleted, or to move them to this server. Otherwise each becomes a new profile." />`}
+      ${form.busy&&html`<div class="wide transfer" role="status"><span>${done?"Checking and unpacking…":`${bytes(sent)} of ${bytes(file.size)} sent`}</span>
+        <progress max=${file.size||1} value=${done?void 0:sent} aria-label="Import"></progress></div>`}</div><//><//>`}function worded(problem){let{code,errors}=problem;
+if(code==="archive_refused"&&errors.every(({location:location2})=>location2.startsWith("header."))?problem.code="validation_failed":code==="archive_refused"&&Object.
+assign(problem,{message:errors.map(({message})=>message).join(" "),errors:[]}),code==="duplicate"){let taken=errors.length>1?`${count(errors.length,"profile")} \
+of this file are here already, maybe in the trash.`:"This profile is here already, maybe in the trash.";Object.assign(problem,{code:"ids_taken",message:`${taken}\
+ Import it without keeping ids, or delete what is here for good first.`,errors:[]})}return problem}function Chooser2({file,choose,busy}){let[over,setOver]=d(!1),
+drag=event=>{event.preventDefault(),setOver(event.type==="dragover"),event.type==="drop"&&event.dataTransfer.files[0]&&!busy&&choose(event.dataTransfer.files[0])};
+return html`<label class=${over?"drop wide is-over":"drop wide"} onDragOver=${drag} onDragLeave=${()=>setOver(!1)} onDrop=${drag}>
+    <${Icon} name="upload" />${file?html`<span><strong><bdi>${file.name}</bdi></strong> <span class="muted number">${bytes(file.size)}</span></span>`:html`<span><strong>Choose a file</strong> of this computer, or drop it here</span>`}
+    <input type="file" class="visually-hidden" name="file" disabled=${busy} autofocus=${!file} aria-label="Archive" onChange=${event=>{event.currentTarget.files[0]&&
+choose(event.currentTarget.files[0])}} /></label>`}function titleOf({profiles}){return profiles.length===1?`Imported ${profiles[0].name}`:`Imported ${count(profiles.
+length,"profile")}`}function say(app,answer){let ids=answer.profiles.map(({id})=>id);app.toasts.say({text:titleOf(answer),more:"With settings and data, which ar\
+e unpacked at the first start.",tone:"good",action:ids.length===1&&{label:"Show",run:()=>app.router.go(href("profiles",void 0,ids))}})}function Done({answer,close}){
+let some=answer.profiles.filter(({warnings})=>warnings.length);return html`<${Dialog} title=${titleOf(answer)} lead=${answer.profiles.length===1?"Not everything\
+ could come along.":`For ${some.length} of them not everything could come along.`} close=${close}>
+    <div class="dialog-content"><ul class="imported" aria-label="What did not travel">${some.map(({id,name,warnings})=>html`<li key=${id}>
+      ${answer.profiles.length>1&&html`<strong><${Name}>${name}<//></strong>`}<ul>${warnings.map(({message})=>html`<li key=${message}>${message}</li>`)}</ul></li>`)}</ul></div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer><//>`}function TagBulkDialog({size,todo,close}){let form=useForm({tags:[],action:"tag"}),send=async({tags,action})=>{todo(action,{tags}),close()};return html`<${Dialog} title="Change tags" lead=${count(
 size,"profile")} close=${close}><${Form} form=${form} work=${send} foot=${html`
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
     <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[["tag","Add these tags"],["untag","Remove these tags"]]} />
@@ -1019,17 +1088,17 @@ compare({data,etag})}>Compare</button></p>`}
     ${data?.findings.length>0&&html`<${Notice}><${Findings} ...${{profile}} findings=${data.findings} /><//>`}
     <${ProfileForm} ...${{object,path,rows}} pending=${pendingWords(data?.pending)}>${form=>html`<${IdentityFields} form=${form} saved />`}<//>
     <${ProblemBox} problem=${problem} />
-    ${data&&html`<section><h3>${profile.status==="running"?"What pages see now":"What pages would see"}</h3><${Effective} effective=${data.effective} /></section>`}`}var HEIGHT=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(Math.max(0,...points.
-map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+    ${data&&html`<section><h3>${profile.status==="running"?"What pages see now":"What pages would see"}</h3><${Effective} effective=${data.effective} /></section>`}`}var HEIGHT=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title,points,parts,say:say2,empty="Nothing yet."}){let most=niceMost(Math.max(0,...points.
+map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
 x,y,step})=>points.map(({values},i)=>{let width=Math.max(1,Math.min(28,step-Math.min(6,step/4))),base=0;return values.map((value,part)=>{if(!value)return null;let from=y(
 base);return base+=value,html`<rect key=${`${i} ${part}`} class=${`chart-bar ${parts[part].tone}`} x=${x(i)-width/2} y=${y(base)} width=${width} height=${Math.max(
-1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title,points,parts,say,empty="Nothing yet."}){let most=niceMost(
-Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say} most=${most} draw=${({
+1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title,points,parts,say:say2,empty="Nothing yet."}){let most=niceMost(
+Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
 x,y})=>[...parts.map(({tone},part)=>html`<path key=${part} class=${`chart-line ${tone}`} d=${pathOf(points.map(({values})=>values[part]),x,y)} />`),...points.flatMap(
 ({values,mark},i)=>[...values.map((value,part)=>value===null?null:html`<circle key=${`${i} ${part}`} class=${`chart-dot ${parts[part].tone}`} cx=${x(i)} cy=${y(
 value)} r=${points.length>60?1.5:2.5} />`),mark&&html`<path key=${`${i} mark`} class="chart-mark" d=${`M${x(i)-3} ${y(0)-8}l6 6m0-6l-6 6`} />`])]} />`:html`<p class="muted">${empty}</p>`}
 function pathOf(values,x,y){let path="",open=!1;return values.forEach((value,i)=>{value!==null&&(path+=`${open?"L":"M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`),
-open=value!==null}),path}function Frame({title,points,parts,say,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
+open=value!==null}),path}function Frame({title,points,parts,say:say2,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
 ()=>box.current&&setWidth(box.current.clientWidth));return observer.observe(box.current),setWidth(box.current.clientWidth),()=>observer.disconnect()},[]);let step=(width-
 LEFT-4)/Math.max(1,points.length),x=i=>LEFT+step*(i+.5),y=value=>TOP+(HEIGHT-BOTTOM-TOP)*(1-value/(most||1)),every=Math.max(1,Math.ceil(54/step)),moved=event=>{
 let i=Math.floor((event.clientX-box.current.getBoundingClientRect().left-LEFT)/step);setAt(i>=0&&i<points.length?i:-1)},scale=Array.from({length:LINES+1},(_,i)=>most/
@@ -1039,18 +1108,18 @@ map(({label,tone})=>html`<span key=${label}><i class=${`chart-key ${tone}`}></i>
     <div class="chart-box" ref=${box} onPointerMove=${moved} onPointerLeave=${()=>setAt(-1)}>
       ${width>0&&html`<svg width=${width} height=${HEIGHT} aria-hidden="true">
         ${scale.map(value=>html`<line key=${value} class="chart-grid" x1=${LEFT} x2=${width} y1=${y(value)} y2=${y(value)} />
-          <text class="chart-text" x=${LEFT-8} y=${y(value)+4} text-anchor="end">${say(value)}</text>`)}
+          <text class="chart-text" x=${LEFT-8} y=${y(value)+4} text-anchor="end">${say2(value)}</text>`)}
         ${at>=0&&html`<rect class="chart-under" x=${x(at)-step/2} y=${TOP} width=${step} height=${HEIGHT-BOTTOM-TOP} />`}
         ${draw({x,y,step})}
         ${points.map(({label},i)=>(points.length-1-i)%every===0&&html`<text key=${i} class="chart-text" x=${Math.min(x(i),width-25)} y=${HEIGHT-4} text-anchor="middle">${label}</text>`)}
       </svg>`}
       ${at>=0&&html`<div class="chart-tip" aria-hidden="true" style=${{left:`${Math.max(0,Math.min(width-TIP_WIDTH,x(at)-TIP_WIDTH/2))}px`,width:`${TIP_WIDTH}px`}}>
         <strong>${points[at].full}</strong>${parts.map(({label},part)=>html`<span key=${label}>${label}: ${points[at].values[part]===null?points[at].mark||"–":
-say(points[at].values[part])}</span>`)}</div>`}
+say2(points[at].values[part])}</span>`)}</div>`}
     </div>
     <table class="visually-hidden"><caption>${title}</caption><thead><tr><th scope="col">When</th>${parts.map(({label})=>html`<th key=${label} scope="col">${label}</th>`)}</tr></thead>
       <tbody>${points.map(({full,values,mark},i)=>html`<tr key=${i}><th scope="row">${full}</th>${values.map((value,part)=>html`<td key=${part}>${value===null?mark||
-"none":say(value)}</td>`)}</tr>`)}</tbody></table>
+"none":say2(value)}</td>`)}</tr>`)}</tbody></table>
   </figure>`}function sum(values){return values.reduce((all,value)=>all+(value||0),0)}function niceMost(most){let step=most/LINES||1,power=10**Math.floor(Math.log10(
 step));return[1,1.5,2,2.5,3,4,5,6,8,10].find(one=>one*power>=step)*power*LINES}var PARTS=[{label:"Received",tone:"tone-a"},{label:"Sent",tone:"tone-b"}],DAY_MS=24*3600*1e3;function firstDay(){return new Date(Date.now()-29*DAY_MS).toISOString().
 slice(0,10)}function daysOf(data){let known=new Map(data.map(row=>[row.day,row])),format=new Intl.DateTimeFormat(void 0,{day:"numeric",month:"short",timeZone:"U\
@@ -1213,12 +1282,12 @@ ed`}</span>
     <table class="plain-table is-words"><caption class="visually-hidden">Ways out that were tried</caption><thead><tr><th scope="col">Way out</th><th scope="col">Result</th><th scope="col">What was seen</th></tr></thead>
       <tbody>${sorted.map(({channel,passed,seen})=>html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel]||channel}</th>
         <td><span class=${passed?"good-text":"bad-text"}>${passed?"Closed":"Not closed"}</span></td><td class="muted">${seen?sentence(seen):"–"}</td></tr>`)}</tbody></table></div>`}
-function Pictures({profile,path}){let app=useApp(),[busy,setBusy]=d(""),[problem,setProblem]=d(null),now=useNow(),running=profile.status==="running",save2=(what,address2,ending)=>async()=>{
-setBusy(what),setProblem(null);try{let response=await app.api.open("GET",`api/v1${path}/${address2}`);saveBlob(await response.blob(),fileName2(profile.name,now,
+function Pictures({profile,path}){let app=useApp(),[busy,setBusy]=d(""),[problem,setProblem]=d(null),now=useNow(),running=profile.status==="running",save2=(what,address3,ending)=>async()=>{
+setBusy(what),setProblem(null);try{let response=await app.api.open("GET",`api/v1${path}/${address3}`);saveBlob(await response.blob(),fileName2(profile.name,now,
 ending))}catch(fault){setProblem(fault)}setBusy("")};return html`<section><h3>Picture of the page</h3><p class="hint">${running?"Of the tab in front.":"Start th\
 e browser first."}</p>
-    <p class="button-line">${[["Screenshot","screenshot","png"],["Whole page","screenshot?fullPage=true","png"],["PDF","pdf","pdf"]].map(([label,address2,ending])=>html`<button type="button" class="button" key=${label} disabled=${!running||
-!!busy} onClick=${save2(label,address2,ending)}><${Icon} name="download" />${busy===label?"Saving…":label}</button>`)}</p>
+    <p class="button-line">${[["Screenshot","screenshot","png"],["Whole page","screenshot?fullPage=true","png"],["PDF","pdf","pdf"]].map(([label,address3,ending])=>html`<button type="button" class="button" key=${label} disabled=${!running||
+!!busy} onClick=${save2(label,address3,ending)}><${Icon} name="download" />${busy===label?"Saving…":label}</button>`)}</p>
     <${ProblemBox} problem=${problem} /></section>`}function fileName2(name,now,ending){return`${name.replace(/[^\p{L}\p{N} ._-]+/gu," ").trim().slice(0,80)||"p\
 age"} ${new Date(now).toISOString().slice(0,19).replaceAll(":","-")}.${ending}`}function Explained({profile,path}){let{data,problem}=useExplain(profile,path);return data?
 html`<section><h3>What sites can tell</h3>
@@ -1241,9 +1310,10 @@ id,changed),object.reload()}});return html`
     ${running?html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
         <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>stop(app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<${StartButton} ...${{
 profile,rows}} small />`}
-    <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Clone",icon:"copy",run:()=>app.open(CloneDialog,{profile})},running&&
-{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}function KeepIt({
-profile,path,rows,object}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline);return html`<p class="meanwhile"><span>Temporary: it is deleted with its data when its run ends.</span>
+    <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Clone",icon:"copy",run:()=>app.open(CloneDialog,{profile})},{label:"\
+Export",icon:"download",run:()=>app.open(ExportDialog,{profiles:[profile]})},running&&{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"\
+Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}function KeepIt({profile,path,rows,object}){let app=useApp(),busy=useStore(app.
+busy).has(profile.id),offline=useStore(app.offline);return html`<p class="meanwhile"><span>Temporary: it is deleted with its data when its run ends.</span>
     <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>app.during(profile.id,async()=>{try{let{data,etag}=await app.api.full("PU\
 T",path,{body:{temporary:!1}});object.keep(data,etag),rows.patch(profile.id,data),document.querySelector(".drawer h2")?.focus(),app.toasts.say({text:`${profile.
 name} is kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} is still temporary`,problem)}})}>Keep it</button></p>`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
@@ -1439,13 +1509,15 @@ slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};fun
 everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
 {...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
 null}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
-named"],["browser.install","Browser asked for"]],ABOUT=[["profile","Profiles"],["snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["\
-workspace","Workspaces"],["browser","Installations"],["capability","Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId===
-"environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,
-"proxies.export":()=>html`${who} exported ${count(detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.
-format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
-"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>`:
-html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
+named"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"]],ABOUT=[["profile","Profiles"],[
+"snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["browser","Installations"],["capability","Shared views"]];
+function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,
+space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"proxies.export":()=>html`${who} exported ${count(
+detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.
+tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,"profiles.export":()=>html`${who} exported ${count(
+detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age key"}[detail.seal]||"not sealed"}`,"profiles.import":()=>html`${who} imported ${count(
+detail.count??0,"profile")} with data`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
+name}<//>`:html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
 id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?
 "a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.
 has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).
@@ -1645,7 +1717,7 @@ function SeenBy({keys,id}){let known=useStore(keys);if(!known)return NOTHING2;le
 s",{limit:PAGE2,after});if(all.push(...data),!hasMore)break;after=next}keys.set(all.filter(({revokedAt,expiresAt})=>!revokedAt&&!(expiresAt&&Date.parse(expiresAt)<
 Date.now())))};return read().catch(()=>{}),app.model.event.watch(({type})=>type.startsWith("key.")&&read().catch(()=>{}))},[]),keys}function Workspaces(){let app=useApp(),
 keys=useKeys(),mayChange=useStore(keys)!==null,{rows,selection,view}=useList("/workspaces",{},({type},list)=>/^(workspace|profile|proxy)\./.test(type)&&!/\.(checked|status)$/.
-test(type)&&list.changed(null,!0)),go=(place,id)=>{app.model.chooseWorkspace(id),app.router.go(href(place))},columns=useColumns("workspaces",()=>workspaceColumns(
+test(type)&&list.changed(null,!0)),go=(place2,id)=>{app.model.chooseWorkspace(id),app.router.go(href(place2))},columns=useColumns("workspaces",()=>workspaceColumns(
 keys,go)),reload=()=>rows.reload().catch(()=>{}),{total,problem}=view,rename=workspace2=>app.open(WorkspaceForm,{workspace:workspace2,done:reload});return html`
     <div class="settings-head"><p class="lead">A workspace keeps its profiles and proxies apart. A key sees all workspaces, or only those it was made for.${mayChange?
 "":" To create and rename them you need a key with the scope admin."}</p>
@@ -1673,5 +1745,5 @@ block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
     <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
 shown.id?"page":void 0}>${label}</a>`)}</nav>
     <section class=${shown.list?"settings-list":"settings-body"} aria-label=${shown.label} key=${shown.id} tabindex=${shown.list?void 0:0}><${shown.draw} params=${params} path=${path} /></section>
-  </div>`}export{AddProxies,CheckDialog,CloneDialog,ConnectDialog,FirstRun,Install,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,
-SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile};
+  </div>`}export{AddProxies,CheckDialog,CloneDialog,ConnectDialog,ExportDialog,FirstRun,ImportDialog,Install,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,
+ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile};

@@ -101,15 +101,20 @@ t4==="<"?(p3(),h3=[h3],r4=3):e3+=t4:r4===4?e3==="--"&&t4===">"?(r4=1,e3=""):e3=t
 (t4==="="?(r4=5,s4=e3,e3=""):t4==="/"&&(r4<5||n3[a3][l3+1]===">")?(p3(),r4===3&&(h3=h3[0]),r4=h3,(h3=h3[0]).push(2,0,r4),r4=0):t4===" "||t4==="	"||t4===`
 `||t4==="\r"?(p3(),r4=2):e3+=t4),r4===3&&e3==="!--"&&(r4=4,h3=h3[0])}return p3(),h3})(s3)),r3),arguments,[])).length>1?r3:r3[0]}var html=htm_default.bind(k);var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
 this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
-body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
-Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
+body=body}static field(error){let[,name]=/^(?:body|query|path|header)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",
+title:"Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
 this.#key=key,this.#refused=refused}renew(key){let other=key!==this.#key;return this.#key=key,other}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){
 return this.call("POST",path,{body,...options})}put(path,body,options){return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELET\
 E",path,{query})}async send(path,query,kind,text,signal){let response=await this.open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text,signal});
-return parse(await response.text())}async lines(path,body,signal,total,line){let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"application\
-/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get("X-Total-Count"));total(expected);let seen=0,rest="";for(let reader=response.body.
-pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,
-"")});if(done)break;let texts=(rest+value).split(`
+return parse(await response.text())}upload(path,query,headers,file,signal,progress){return new Promise((resolve,reject)=>{let request=new XMLHttpRequest;request.
+open("POST",BASE+path+search(query));for(let[name,value]of Object.entries({...this.#key&&{Authorization:`Bearer ${this.#key}`},...headers}))request.setRequestHeader(
+name,value);request.upload.onprogress=({loaded:loaded2})=>progress(loaded2),request.upload.onload=()=>progress(file.size),request.onerror=()=>reject(new Problem(
+0,UNREACHABLE,"")),request.onabort=()=>reject(new DOMException("","AbortError")),request.onload=()=>{let body=parse(request.responseText);if(request.status<300)
+return resolve(body);let problem=new Problem(request.status,body||{},request.getResponseHeader("X-Request-Id")||"");problem.status===401&&this.#refused(problem),
+reject(problem)},signal.addEventListener("abort",()=>request.abort()),request.send(file)})}async lines(path,body,signal,total,line){let response=await this.open(
+"POST",BASE+path,{headers:{"Content-Type":"application/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get("X-Total-Count"));total(expected);
+let seen=0,rest="";for(let reader=response.body.pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.read().catch(error=>{throw error.
+name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
 `);rest=texts.pop();for(let text of texts)line(parse(text));seen+=texts.length}if(seen<expected)throw new Problem(0,{...UNREACHABLE,detail:`The answer ended aft\
 er ${seen} of ${expected}. The server’s log says why.`},"")}async call(method,path,options={}){return(await this.full(method,path,options)).data}async full(method,path,{
 query,body,headers,...rest}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
@@ -196,13 +201,14 @@ omebody else changed this meanwhile",validation_failed:"Please check the highlig
 Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on t\
 he server",browser_failed:"The browser did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"\
 The database is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"T\
-his link is used up",browsers_busy:"Another installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"\
-The download did not work",build_not_found:"There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does\
- not run on the server"},WORDS={__proto__:null,proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace a\
-lready has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"\
-This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This ke\
-y isn’t valid. It may be mistyped, revoked or expired."};function problemWords(problem){return WORDS[problem.code]||problem.message}function problemTitle(problem){
-return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+his link is used up",archive_refused:"This file was not imported",ids_taken:"These ids are taken",broken_off:"The file did not arrive whole",browsers_busy:"Anot\
+her installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"\
+There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does not run on the server"},WORDS={__proto__:null,
+proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port a\
+nd user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes \
+are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or\
+ expired."};function problemWords(problem){return WORDS[problem.code]||problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||
+"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
@@ -352,13 +358,13 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-5XQGE23S.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-2NL75LUF.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
-"CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),FirstRun=lazy("FirstRun"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy(
-"Palette"),ProfileDialog=lazy("ProfileDialog"),ProfileDrawer=lazy("ProfileDrawer"),ProxyBulkDialog=lazy("ProxyBulkDialog"),ProxyDialog=lazy("ProxyDialog"),ProxyDrawer=lazy(
-"ProxyDrawer"),ProxyForm=lazy("ProxyForm"),SaveView=lazy("SaveView"),SettingsPage=lazy("SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDi\
-alog"),Tile=lazy("Tile");var COMMAND="warren browser install",Browsers=class{count=new Store(null);installation=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.
+"CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
+"ImportDialog"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),ProfileDrawer=lazy("ProfileDrawer"),
+ProxyBulkDialog=lazy("ProxyBulkDialog"),ProxyDialog=lazy("ProxyDialog"),ProxyDrawer=lazy("ProxyDrawer"),ProxyForm=lazy("ProxyForm"),SaveView=lazy("SaveView"),SettingsPage=lazy(
+"SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDialog"),Tile=lazy("Tile");var COMMAND="warren browser install",Browsers=class{count=new Store(null);installation=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.
 missing()&&this.read();addEventListener("focus",look),document.addEventListener("visibilitychange",look);let unwatch=events.watch(({type,data})=>{type==="everyt\
 hing"&&this.installation.value&&this.readInstallation(),(type==="everything"||type==="browser.installed")&&this.read(),type.startsWith("browser.")&&this.sawInstallation(
 data)});return()=>{removeEventListener("focus",look),document.removeEventListener("visibilitychange",look),unwatch()}}async read(){let answer=await this.#api.get(
@@ -574,5 +580,5 @@ count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_ST
 Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,Router,href,checkMany,
 CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,
 useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,CloneDialog,
-FirstRun,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile,Browsers,
-NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
+ExportDialog,FirstRun,ImportDialog,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,
+TagDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
