@@ -166,7 +166,7 @@ func problemCodes() map[int][]string {
 			"not_found"},
 		405: {"method_not_allowed"},
 		409: {"profile_running", "profile_busy", "proxy_missing", "proxy_in_use", "idempotency_conflict", "duplicate",
-			"profile_not_running", "browser_too_old", "no_page", "capability_limit", "no_rotate_url", "no_proxy_to_pick",
+			"profile_not_running", "browser_too_old", "profile_damaged", "no_page", "capability_limit", "no_rotate_url", "no_proxy_to_pick",
 			"download_in_progress", "password_unreadable", "browsers_busy", "profile_empty", "snapshot_damaged", "snapshot_in_use"},
 		410: {"cursor_gone", "login_link_gone"},
 		412: {"etag_mismatch"}, 413: {"body_too_large"}, 415: {"unsupported_media_type"}, 421: {"host_not_allowed"},

@@ -81,7 +81,8 @@ func bodiedOperations(profile, proxy string) []bodied {
 	keyMembers := []member{{"name", "text", true, true}, {"scopes", "list", false, true}, {"workspaces", "list", false, false},
 		{"expiresAt", "text", false, false}}
 	startMembers := []member{{"headless", "boolean", false, false}, {"startUrls", "list", false, false}, {"proxyId", "text", false, false},
-		{"preflight", "text", false, false}, {"dryRun", "boolean", false, false}, {"debugPort", "boolean", false, false}}
+		{"preflight", "text", false, false}, {"dryRun", "boolean", false, false}, {"debugPort", "boolean", false, false},
+		{"repair", "boolean", false, false}}
 	address := map[string]any{"type": "socks5", "host": "bad.example", "port": 1080, "username": "u"}
 	return []bodied{
 		{"POST", "/profiles", map[string]any{"name": "bad"}, profileMembers, true},

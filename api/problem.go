@@ -20,6 +20,7 @@ import (
 	"warren/pool"
 	"warren/problem"
 	"warren/runs"
+	"warren/snapshots"
 	"warren/store"
 )
 
@@ -43,6 +44,9 @@ type Problem struct {
 	Check      *pool.Check `json:"check,omitempty" doc:"With proxy_unreachable: the check that failed."`
 	ExitCode   *int        `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
 	Lines      []string    `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`
+
+	Damaged   []snapshots.Damage `json:"damaged,omitempty" doc:"With profile_damaged: what the browser cannot open."`
+	Snapshots []SnapshotJSON     `json:"snapshots,omitempty" doc:"With profile_damaged: what there is to go back to, newest first."`
 
 	cause   *problem.Error
 	headers http.Header
@@ -86,6 +90,11 @@ func newProblem(e *problem.Error) *Problem {
 		p.Check = d
 	case runs.LastWords:
 		p.ExitCode, p.Lines = d.ExitCode, d.Lines
+	case runs.DamagedData:
+		p.Damaged = d.Damaged
+		for _, s := range d.Snapshots {
+			p.Snapshots = append(p.Snapshots, snapshotFrom(s, d.Head))
+		}
 	}
 	switch e.Kind {
 	case problem.Cancelled:

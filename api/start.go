@@ -16,6 +16,7 @@ import (
 	"warren/pool"
 	"warren/problem"
 	"warren/runs"
+	"warren/snapshots"
 	"warren/store"
 )
 
@@ -31,6 +32,7 @@ type startInput struct {
 	DebugPort bool              `json:"debugPort,omitempty" nullable:"true" doc:"Open a port of this machine (in 127.77.0.0/16) for clients that can only say host:port, as Selenium does."`
 
 	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a snapshot of its data was made (the warning downgraded names it). Without it that is 409 browser_too_old."`
+	Repair         bool `json:"repair,omitempty" nullable:"true" doc:"If the browser could not open the profile's data: go back to the newest snapshot that opens, after a snapshot of what is there was made (the warning repaired names both). Without it that is 409 profile_damaged."`
 }
 
 func (startInput) example() any {
@@ -53,7 +55,16 @@ func (startRequest) problems() []*problem.Error {
 			Message: "The time zone is Asia/Tokyo, but the proxy is in Europe/Berlin, where clocks show another time. " +
 				"Choose auto or Europe/Berlin."}}),
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
+		exampleDamage(),
 		runs.CancelledStart(), pool.Stopping(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
+}
+
+// exampleDamage is a start that is refused because of damaged data.
+func exampleDamage() *problem.Error {
+	return runs.ProfileDamaged(runs.DamagedData{Head: new(exampleSnapshotID),
+		Damaged: []snapshots.Damage{{File: "Default/Cookies", Problem: "It is no SQLite database."}},
+		Snapshots: []store.Snapshot{{ID: exampleSnapshotID, ProfileID: exampleProfileID, Reason: snapshots.Stop,
+			Browser: "156.0.8078.79", Bytes: 135056589, NewBytes: 7130316, CreatedAt: exampleTime().UnixMilli()}}}, false)
 }
 
 // noBrowserProblems returns the errors of every operation that starts a browser.
@@ -128,8 +139,8 @@ func (proxyIDInput) Schema(huma.Registry) *huma.Schema {
 
 // options are the request as package runs takes it, for a caller.
 func (in *startInput) options(c *caller) runs.Options {
-	o := runs.Options{Preflight: in.Preflight, DebugPort: in.DebugPort, AllowDowngrade: in.AllowDowngrade, DryRun: in.DryRun,
-		Asker: c.asker(), StartURLs: runs.Override[[]string]{Set: in.StartURLs.Set, Value: in.StartURLs.Value}}
+	o := runs.Options{Preflight: in.Preflight, DebugPort: in.DebugPort, AllowDowngrade: in.AllowDowngrade, Repair: in.Repair,
+		DryRun: in.DryRun, Asker: c.asker(), StartURLs: runs.Override[[]string]{Set: in.StartURLs.Set, Value: in.StartURLs.Value}}
 	o.Headless.Set, o.Proxy.Set = in.Headless.Set, in.ProxyID.Set
 	if in.Headless.given() {
 		o.Headless.Value = new(in.Headless.Value)

@@ -70,6 +70,7 @@ type Options struct {
 	Preflight      string // off, warn or require; "" is warn
 	DebugPort      bool   // open a debug port on this machine for clients that only take host:port
 	AllowDowngrade bool   // allow an older browser than last time, after a snapshot of the profile's data
+	Repair         bool   // go back to the newest snapshot that opens if the data are damaged
 	DryRun         bool   // change nothing
 
 	Asker Asker

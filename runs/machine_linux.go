@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // processorTimes returns the time that all processors have spent since boot, in the kernel's ticks (proc_stat(5)).
@@ -23,6 +24,18 @@ func processorTimes() (busy, total int64, ok bool) {
 		}
 	}
 	return busy, total, true
+}
+
+// bootTime returns when the machine was started (proc_stat(5)); zero if it is not known.
+func bootTime() time.Time {
+	text, _ := os.ReadFile("/proc/stat") //nolint:errcheck // not known then
+	_, after, _ := bytes.Cut(text, []byte("\nbtime "))
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	n, err := strconv.ParseInt(string(line), 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(n, 0)
 }
 
 // loadAverage returns the load average of the last minute (proc_loadavg(5)).

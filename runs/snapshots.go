@@ -151,15 +151,62 @@ func (m *Manager) sweepData(ctx context.Context, clockTrusted bool) error {
 	return err
 }
 
-// prepareData makes a profile's folder ready for a start. If its data had to be loaded although it has run before, the start
-// says so.
-func (m *Manager) prepareData(ctx context.Context, row store.Profile) (warnings []Warning, err error) {
+// prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run
+// before, the start says so. The error is profile_damaged.
+func (m *Manager) prepareData(ctx context.Context, row store.Profile, repair bool) (warnings []Warning, err error) {
 	loaded, err := m.snapshots.Prepare(ctx, row)
-	if err != nil || loaded == nil || row.LastStartedAt == 0 {
+	if err != nil {
 		return nil, err
 	}
-	return []Warning{{"data_restored", "The profile's folder was gone. Its data are those of the snapshot of " +
-		Millis(loaded.CreatedAt).Format("2006-01-02 15:04 MST") + "."}}, nil
+	if loaded != nil && row.LastStartedAt != 0 {
+		warnings = []Warning{{"data_restored", "The profile's folder was gone. Its data are those of the snapshot of " +
+			momentOf(loaded.CreatedAt) + "."}}
+	}
+	more, err := m.inspectData(ctx, row, repair)
+	return append(warnings, more...), err
+}
+
+// inspectData looks at the data of a profile that is about to start. The caller holds it.
+func (m *Manager) inspectData(ctx context.Context, row store.Profile, repair bool) (warnings []Warning, err error) {
+	damage, err := m.snapshots.Damages(ctx, row, inspectionOf(row, bootTime()))
+	if err != nil || len(damage) == 0 {
+		return nil, err
+	}
+	if repair {
+		return m.repair(ctx, row, damage)
+	}
+	return nil, m.damaged(ctx, row, damage, false)
+}
+
+// damaged is the error for damaged data. tried says that no snapshot opens.
+func (m *Manager) damaged(ctx context.Context, row store.Profile, damage []snapshots.Damage, tried bool) (err error) {
+	var all []store.Snapshot
+	if !tried {
+		if all, err = m.snapshots.List(ctx, store.All(), row.ID); err != nil {
+			return err
+		}
+	}
+	m.log.Warn("a profile's data are damaged; it is not started", "profile", row.ID, "damage", describeDamage(damage))
+	return ProfileDamaged(DamagedData{damage, all, row.HeadID}, tried)
+}
+
+// repair goes back to the newest snapshot that opens.
+func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapshots.Damage) ([]Warning, error) {
+	unlock, err := m.lockFolder(row.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	done, err := m.snapshots.Repair(context.WithoutCancel(ctx), row)
+	switch {
+	case err != nil:
+		return nil, err
+	case done == nil:
+		return nil, m.damaged(ctx, row, damage, true)
+	}
+	m.log.Warn("a profile's data were damaged, and were rolled back", "profile", row.ID, "damage", describeDamage(damage),
+		"snapshot", done.To.ID)
+	return []Warning{repairedWarning(done, damage)}, nil
 }
 
 // holdAtRest prevents a profile from starting that does not run. It waits for what goes on with its data. The error is

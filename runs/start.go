@@ -64,7 +64,7 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 			return nil, err
 		}
 		r.phases.Lap("claim")
-		warnings, err := m.prepareData(launch, row)
+		warnings, err := m.prepareData(launch, row, o.Repair)
 		if err != nil {
 			return nil, err
 		}

@@ -71,6 +71,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	t.Run("while it writes", func(t *testing.T) { copyWhileItWrites(t, r, page) })
 	r.stop()
+	t.Run("broken", func(t *testing.T) { breakEach(t, p.folder("first")) })
 	p.savePassword("first", "alice", "hunter2")
 	clone(t, p.folder("first"), p.folder("second"))
 	p.down.Store(true)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,4 +39,38 @@ func SettleCopy(ctx context.Context, file string) error {
 func isOwn(err error) bool {
 	se, ok := errors.AsType[*sqlite.Error](err)
 	return ok && se.Code() == sqlite3.SQLITE_ERROR
+}
+
+// CheckPages reads every page of a copy of another program's database, as SettleCopy takes it. It rolls back what was unfinished. The
+// error is ErrDamaged if pages are damaged. What only that program has, such as a function, and rows that break its rules are no damage.
+func CheckPages(ctx context.Context, file string) error {
+	db := openPool(dsn(file, settlePragmas), 1)
+	err := quickCheck(ctx, db)
+	if err = Typed(err); isOwn(err) {
+		err = nil
+	}
+	return errors.Join(err, Typed(db.Close()))
+}
+
+func quickCheck(ctx context.Context, db *sql.DB) error {
+	rows, err := db.QueryContext(ctx, "PRAGMA quick_check(100)")
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says it
+	for rows.Next() {
+		var verdict string
+		if err := rows.Scan(&verdict); err != nil {
+			return err
+		}
+		if verdict != "ok" && !isRule(verdict) {
+			return fmt.Errorf("%w: %s", ErrDamaged, strings.ReplaceAll(verdict, "\n", " "))
+		}
+	}
+	return rows.Err()
+}
+
+// isRule reports whether a verdict of quick_check is about a row that breaks a rule of its table, not about a page.
+func isRule(verdict string) bool {
+	return strings.Contains(verdict, " value in ") || strings.HasPrefix(verdict, "CHECK constraint failed")
 }

@@ -15,6 +15,8 @@ type problemView struct {
 		OK    bool
 		Error *struct{ Code string }
 	}
+	Damaged   []struct{ File, Problem string }
+	Snapshots []snapshotView
 }
 
 // The views are what a client reads of the answers.

@@ -3,7 +3,7 @@ import { html } from './html.js';
 import { NO_BROWSER } from './browsers.js';
 import { Name } from './components.js';
 import { ConfirmDialog } from './dialog.js';
-import { count, keptFor, proxyName } from './format.js';
+import { count, keptFor, proxyName, since } from './format.js';
 import { CheckDialog, ConnectDialog, ProxyDialog } from './lazy.js';
 import { viewOf } from './preview.js';
 import { href } from './route.js';
@@ -28,12 +28,12 @@ export async function start(app, profile, rows) {
   });
 }
 
-// begin starts a profile's browser without a question.
-export function begin(app, profile, rows) {
+// begin starts a profile's browser without a question. body is that of the start.
+export function begin(app, profile, rows, body) {
   return app.during(profile.id, async () => {
     rows?.patch(profile.id, { status: 'starting' });
     try {
-      const run = await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);
+      const run = await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`, body);
       rows?.patch(profile.id, { status: run.status || 'running', run });
       app.toasts.say({
         text: `${profile.name} is running.`,
@@ -45,7 +45,7 @@ export function begin(app, profile, rows) {
         ],
       });
     } catch (problem) {
-      app.fail(`${profile.name} did not start`, problem, remedy(app, profile, problem));
+      app.fail(`${profile.name} did not start`, problem, remedy(app, profile, problem, rows));
     }
     rows?.again(profile.id);
   });
@@ -85,7 +85,11 @@ export function connect(app, profile, rows) {
 }
 
 // remedy returns what the person can do at once about a failed start.
-function remedy(app, profile, problem) {
+function remedy(app, profile, problem, rows) {
+  const [newest] = problem.body?.snapshots || [];
+  if (problem.code === 'profile_damaged' && newest) {
+    return { label: `Go back to the snapshot of ${since(newest.createdAt, Date.now())}`, run: () => begin(app, profile, rows, { repair: true }) };
+  }
   if (problem.code === 'proxy_missing' || problem.code === 'proxy_unreachable') {
     return { label: 'Choose a proxy', run: () => app.open(ProxyDialog, { profile }) };
   }

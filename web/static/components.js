@@ -49,13 +49,14 @@ export function ProblemBox({ problem, shown = [], children }) {
   if (!problem) return null;
   const errors = (problem.errors || []).filter((error) => !shown.includes(error));
   if (problem.code === 'validation_failed' && errors.length === 0 && shown.length > 0) return null; // each error is shown by its field
-  const { check, lines, exitCode } = problem.body || {};
+  const { check, damaged, lines, exitCode } = problem.body || {};
   return html`<div class="problem" role="alert" tabindex="-1" aria-label=${problemTitle(problem)}>
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
     ${problem.message && problem.code !== 'validation_failed' && html`<${Prose} text=${problemWords(problem)} />`}
     ${problem.users?.length > 0 && html`<ul aria-label="Profiles that use it">${problem.users.map((profile) => html`<li key=${profile.id}><${Name}>${profile.name}<//></li>`)}
       ${problem.moreUsers > 0 && html`<li>and ${problem.moreUsers} more</li>`}</ul>`}
     ${errors.length > 0 && html`<ul>${errors.map((error) => html`<li>${error.location ? html`<code>${error.location}</code>: ` : ''}${error.message}</li>`)}</ul>`}
+    ${damaged?.length > 0 && html`<ul aria-label="What is damaged">${damaged.map(({ file, problem: wrong }) => html`<li key=${file}><code>${file}</code>: ${wrong}</li>`)}</ul>`}
     ${check && html`<p>${checkSentence(check)} ${faultWords(check.error)?.advice}</p>`}
     ${exitCode != null && html`<p>Exit code ${exitCode}.</p>`}
     ${lines?.length > 0 && html`<pre class="lines" tabindex="0" aria-label="The browser’s last lines">${lines.join('\n')}</pre>`}

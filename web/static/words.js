@@ -132,6 +132,7 @@ const TITLES = {
   snapshot_not_found: 'This snapshot no longer exists',
   snapshot_in_use: 'This snapshot is all that there is',
   snapshot_damaged: 'This snapshot is damaged',
+  profile_damaged: 'The profile’s data are damaged',
   profile_empty: 'The profile has no data yet',
   profile_running: 'The profile is running',
   profile_busy: 'The profile is busy',
@@ -176,6 +177,7 @@ const WORDS = {
 
 // problemWords returns what to do about a problem.
 export function problemWords(problem) {
+  if (problem.code === 'profile_damaged' && problem.body.snapshots) return 'The browser cannot open the files below, and would begin them anew. Nothing was changed. What is there now is kept when you go back to a snapshot.';
   return WORDS[problem.code] || problem.message;
 }
 

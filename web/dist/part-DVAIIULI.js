@@ -195,20 +195,21 @@ hile the server was down",start_failed:"Did not start"};function endWords(lastRu
 "_"," ").replace(/^./,c3=>c3.toUpperCase())||"Ended"}var TITLES={__proto__:null,unauthorized:"This key is not valid",forbidden:"Your key does not allow this",origin_not_allowed:"\
 The server does not accept requests from this page’s address",host_not_allowed:"The server does not answer to this address",profile_not_found:"This profile no\
  longer exists",proxy_not_found:"This proxy no longer exists",snapshot_not_found:"This snapshot no longer exists",snapshot_in_use:"This snapshot is all that the\
-re is",snapshot_damaged:"This snapshot is damaged",profile_empty:"The profile has no data yet",profile_running:"The profile is running",profile_busy:"The profil\
-e is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",duplicate:"This proxy already exists",etag_mismatch:"S\
-omebody else changed this meanwhile",validation_failed:"Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"\
-Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on t\
-he server",browser_failed:"The browser did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"\
-The database is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"T\
-his link is used up",archive_refused:"This file was not imported",ids_taken:"These ids are taken",broken_off:"The file did not arrive whole",browsers_busy:"Anot\
-her installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"\
-There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does not run on the server"},WORDS={__proto__:null,
-proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port a\
-nd user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes \
-are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or\
- expired."};function problemWords(problem){return WORDS[problem.code]||problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||
-"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+re is",snapshot_damaged:"This snapshot is damaged",profile_damaged:"The profile’s data are damaged",profile_empty:"The profile has no data yet",profile_running:"\
+The profile is running",profile_busy:"The profile is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",duplicate:"\
+This proxy already exists",etag_mismatch:"Somebody else changed this meanwhile",validation_failed:"Please check the highlighted fields",malformed_json:"The serv\
+er could not read the request",rate_limited:"Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"\
+No browser is installed on the server",browser_failed:"The browser did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"Th\
+e database is busy",database_damaged:"The database is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full",server_stopping:"\
+Warren is stopping",login_link_gone:"This link is used up",archive_refused:"This file was not imported",ids_taken:"These ids are taken",broken_off:"The file did\
+ not arrive whole",browsers_busy:"Another installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"T\
+he download did not work",build_not_found:"There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does \
+not run on the server"},WORDS={__proto__:null,proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace al\
+ready has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"\
+This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This ke\
+y isn’t valid. It may be mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"&&problem.body.snapshots?"The b\
+rowser cannot open the files below, and would begin them anew. Nothing was changed. What is there now is kept when you go back to a snapshot.":WORDS[problem.code]||
+problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
@@ -244,13 +245,14 @@ function Tags({tags=[],choose,most=3}){if(!tags.length)return null;let shown=tag
     ${rest.length>0&&html`<li><span class="tag more" title=${rest.join(", ")}>+${rest.length}</span></li>`}
   </ul>`}function Temporary({of:{temporary}}){return temporary&&html`<span class="temporary" title="Temporary: deleted with its data when its run ends"><${Icon} name="hourglass" /><span class="visually-hidden">Temporary</span></span>`}
 function ProblemBox({problem,shown=[],children}){if(!problem)return null;let errors=(problem.errors||[]).filter(error=>!shown.includes(error));if(problem.code===
-"validation_failed"&&errors.length===0&&shown.length>0)return null;let{check:check2,lines,exitCode}=problem.body||{};return html`<div class="problem" role="alert" tabindex="-1" aria-label=${problemTitle(
+"validation_failed"&&errors.length===0&&shown.length>0)return null;let{check:check2,damaged,lines,exitCode}=problem.body||{};return html`<div class="problem" role="alert" tabindex="-1" aria-label=${problemTitle(
 problem)}>
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
     ${problem.message&&problem.code!=="validation_failed"&&html`<${Prose} text=${problemWords(problem)} />`}
     ${problem.users?.length>0&&html`<ul aria-label="Profiles that use it">${problem.users.map(profile=>html`<li key=${profile.id}><${Name}>${profile.name}<//></li>`)}
       ${problem.moreUsers>0&&html`<li>and ${problem.moreUsers} more</li>`}</ul>`}
     ${errors.length>0&&html`<ul>${errors.map(error=>html`<li>${error.location?html`<code>${error.location}</code>: `:""}${error.message}</li>`)}</ul>`}
+    ${damaged?.length>0&&html`<ul aria-label="What is damaged">${damaged.map(({file,problem:wrong})=>html`<li key=${file}><code>${file}</code>: ${wrong}</li>`)}</ul>`}
     ${check2&&html`<p>${checkSentence(check2)} ${faultWords(check2.error)?.advice}</p>`}
     ${exitCode!=null&&html`<p>Exit code ${exitCode}.</p>`}
     ${lines?.length>0&&html`<pre class="lines" tabindex="0" aria-label="The browser’s last lines">${lines.join(`
@@ -358,7 +360,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-2NL75LUF.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-ST5IUTJ3.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
@@ -383,24 +385,25 @@ read()}><${Icon} name="reload" />Check again</button></p></div>`}var NAMED=10;as
 bad"});let proxy=profile.proxyId&&app.proxies.get(profile.proxyId);if(proxy?.status!=="dead")return begin(app,profile,rows);let happened=faultWords(proxy.lastCheck?.
 error)?.happened||"The last check failed.";return app.open(ConfirmDialog,{title:"Start through a dead proxy?",verb:"Start anyway",tone:"primary",work:async()=>{
 begin(app,profile,rows)},children:html`<p><${Name}>${proxyName(proxy)}<//>, the proxy of <${Name}>${profile.name}<//>, failed its last check. ${happened}</p>
-      <p class="muted">Warren checks it again before the browser starts. Nothing goes out without it.</p>`})}function begin(app,profile,rows){return app.during(
-profile.id,async()=>{rows?.patch(profile.id,{status:"starting"});try{let run=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);rows?.patch(
-profile.id,{status:run.status||"running",run}),app.toasts.say({text:`${profile.name} is running.`,tone:"good",actions:[{label:"View",run:()=>app.router.go(viewOf(
-profile.id))},{label:"Connect",run:()=>app.open(ConnectDialog,{profile,run})},run.warnings?.length>0&&{label:count(run.warnings.length,"note"),run:()=>app.router.
-go(href("profiles",void 0,[profile.id]))}]})}catch(problem){app.fail(`${profile.name} did not start`,problem,remedy(app,profile,problem))}rows?.again(profile.id)})}
-function beginMany(app,profiles){return app.works.each({title:`Starting ${count(profiles.length,"profile")}`,items:profiles.map(({id,name})=>({id,name})),size:10,
-call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"start",ids:part.map(({id})=>id)},{signal})).results})}function restart(app,profile,body){
+      <p class="muted">Warren checks it again before the browser starts. Nothing goes out without it.</p>`})}function begin(app,profile,rows,body){return app.during(
+profile.id,async()=>{rows?.patch(profile.id,{status:"starting"});try{let run=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`,body);rows?.
+patch(profile.id,{status:run.status||"running",run}),app.toasts.say({text:`${profile.name} is running.`,tone:"good",actions:[{label:"View",run:()=>app.router.go(
+viewOf(profile.id))},{label:"Connect",run:()=>app.open(ConnectDialog,{profile,run})},run.warnings?.length>0&&{label:count(run.warnings.length,"note"),run:()=>app.
+router.go(href("profiles",void 0,[profile.id]))}]})}catch(problem){app.fail(`${profile.name} did not start`,problem,remedy(app,profile,problem,rows))}rows?.again(
+profile.id)})}function beginMany(app,profiles){return app.works.each({title:`Starting ${count(profiles.length,"profile")}`,items:profiles.map(({id,name})=>({id,
+name})),size:10,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"start",ids:part.map(({id})=>id)},{signal})).results})}function restart(app,profile,body){
 return app.during(profile.id,async()=>{try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/restart`,body),app.toasts.say({text:`${profile.name} \
 is running again.`,tone:"good"})}catch(problem){app.fail(`${profile.name} did not restart`,problem,remedy(app,profile,problem))}})}function connect(app,profile,rows){
 return app.during(profile.id,async()=>{try{let run=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);app.open(ConnectDialog,{profile,run})}catch(problem){
-app.fail(`The URLs of ${profile.name} could not be read`,problem)}rows?.again(profile.id)})}function remedy(app,profile,problem){return problem.code==="proxy_mi\
-ssing"||problem.code==="proxy_unreachable"?{label:"Choose a proxy",run:()=>app.open(ProxyDialog,{profile})}:null}function stop(app,profile,rows){return app.during(
-profile.id,async()=>{rows?.patch(profile.id,{status:"stopping"});try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`),app.toasts.say({text:profile.
-temporary?`${profile.name} is stopped and deleted. It was temporary.`:`${profile.name} is stopped. Its tabs and cookies are kept.`,tone:"good"})}catch(problem){
-app.fail(`${profile.name} did not stop`,problem)}rows?.again(profile.id)})}function askToDelete(app,profile,rows){app.open(ConfirmDialog,{title:"Move this profi\
-le to the trash?",verb:"Move to trash",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.toasts.say({text:`Moved ${profile.
-name} to the trash.`,action:{label:"Undo",run:()=>restore(app,profile,rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> ${profile.
-status==="running"?"is running. Its browser is closed first. The profile":""} goes
+app.fail(`The URLs of ${profile.name} could not be read`,problem)}rows?.again(profile.id)})}function remedy(app,profile,problem,rows){let[newest]=problem.body?.
+snapshots||[];return problem.code==="profile_damaged"&&newest?{label:`Go back to the snapshot of ${since(newest.createdAt,Date.now())}`,run:()=>begin(app,profile,
+rows,{repair:!0})}:problem.code==="proxy_missing"||problem.code==="proxy_unreachable"?{label:"Choose a proxy",run:()=>app.open(ProxyDialog,{profile})}:null}function stop(app,profile,rows){
+return app.during(profile.id,async()=>{rows?.patch(profile.id,{status:"stopping"});try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`),app.
+toasts.say({text:profile.temporary?`${profile.name} is stopped and deleted. It was temporary.`:`${profile.name} is stopped. Its tabs and cookies are kept.`,tone:"\
+good"})}catch(problem){app.fail(`${profile.name} did not stop`,problem)}rows?.again(profile.id)})}function askToDelete(app,profile,rows){app.open(ConfirmDialog,
+{title:"Move this profile to the trash?",verb:"Move to trash",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.toasts.say(
+{text:`Moved ${profile.name} to the trash.`,action:{label:"Undo",run:()=>restore(app,profile,rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.
+name}<//> ${profile.status==="running"?"is running. Its browser is closed first. The profile":""} goes
       to the trash with its cookies and data. You can restore it${keptFor(app.model.counts.value)}.</p>`})}function askToDestroy(app,profile,rows){app.open(ConfirmDialog,
 {title:"Delete this profile permanently?",verb:"Delete permanently",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`,{permanent:!0}),
 app.toasts.say({text:`Deleted ${profile.name}.`}),await rows.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> and its cookies, history and files are deleted now. This cannot be undone.</p>`})}

@@ -1,0 +1,83 @@
+package runs
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/problem"
+	"warren/snapshots"
+	"warren/store"
+)
+
+// Says what is wrong with data that Chrome could not open, and how closely a start looks at them.
+
+// DamagedData is what is wrong with a profile's data, and what there is to go back to, newest first. profile_damaged carries it.
+type DamagedData struct {
+	Damaged   []snapshots.Damage
+	Snapshots []store.Snapshot
+	Head      *string // of these, the one that the data go on from
+}
+
+// ProfileDamaged refuses a start whose browser would begin some of the profile's data anew. tried says that a repair was asked for and
+// no snapshot opens.
+func ProfileDamaged(d DamagedData, tried bool) *problem.Error {
+	text := "The browser was not started, because it cannot open some of the profile's data, and would begin them anew: " +
+		describeDamage(d.Damaged) + " "
+	switch {
+	case tried:
+		text += "There is no snapshot that it could open, so nothing was changed. Put the files back from a backup, or remove them to " +
+			"go on without them."
+	case len(d.Snapshots) == 0:
+		text += "There is no snapshot to go back to. Put the files back from a backup, or remove them to go on without them."
+	default:
+		text += "Start with {\"repair\":true} to go back to the newest of `snapshots` that opens, or roll back to one of them. What is " +
+			"there now is kept first."
+	}
+	return problem.New(problem.Conflict, "profile_damaged", text).With(d)
+}
+
+// describeDamage is a sentence for each damaged file, at most five of them.
+func describeDamage(all []snapshots.Damage) string {
+	const most = 5
+	var parts []string
+	for _, d := range all[:min(most, len(all))] {
+		parts = append(parts, d.File+": "+d.Problem)
+	}
+	if more := len(all) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more.", more))
+	}
+	return strings.Join(parts, " ")
+}
+
+// repairedWarning tells of a roll-back to the newest snapshot that opens.
+func repairedWarning(done *snapshots.Repaired, damage []snapshots.Damage) Warning {
+	text := fmt.Sprintf("The profile's data were damaged (%s) Now they are those of the snapshot of %s.", describeDamage(damage),
+		momentOf(done.To.CreatedAt))
+	if n := len(done.Passed); n > 0 {
+		text += fmt.Sprintf(" Newer ones were damaged too, and were passed over: %d.", n)
+	}
+	if done.Kept != nil {
+		text += " What was there is in the snapshot " + done.Kept.ID + "."
+	}
+	return Warning{"repaired", text}
+}
+
+// momentOf writes a time of a row for people.
+func momentOf(ms int64) string { return Millis(ms).Format("2006-01-02 15:04 MST") }
+
+// writtenLate is how much later than a run's recorded end its browser may have written: file systems round times.
+const writtenLate = 3 * time.Second
+
+// inspectionOf decides how closely the data of a profile are looked at. Databases are read whole if the last run did not end well, if
+// the machine was started since, or if something else wrote to them.
+func inspectionOf(row store.Profile, booted time.Time) snapshots.Inspection {
+	var last End
+	if row.LastRun == nil || json.Unmarshal([]byte(*row.LastRun), &last) != nil {
+		return snapshots.Inspection{Thorough: row.LastStartedAt != 0}
+	}
+	unclean := last.Status != "stopped" || last.Method == "kill" || last.EndedAt.Before(booted)
+	return snapshots.Inspection{Thorough: unclean, Since: last.EndedAt.Add(writtenLate)}
+}
