@@ -88,14 +88,17 @@ func open(s Spec, iso isolator) *Browser {
 	b.emulation = newEmulation(&s)
 	b.extensions = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
 	b.gateway = newGateway(b)
-	if b.gate = newGate(iso.listener()); b.emulation.hints == nil {
+	if b.gate = newGate(iso.listener()); !b.hasGate() {
 		b.gate.open()
 	}
 	return b
 }
 
-// Listener returns the socket that Chrome's --proxy-server names, for the relay to serve. With an emulated user agent it accepts nothing
-// before Start has attached the controller.
+// hasGate reports whether pages must not load before the controller is attached.
+func (b *Browser) hasGate() bool { return b.emulation.hints != nil || b.spec.Cookies != nil }
+
+// Listener returns the socket that Chrome's --proxy-server names, for the relay to serve. With an emulated user agent, or with cookies to
+// set, it accepts nothing before Start has attached the controller.
 func (b *Browser) Listener() net.Listener { return b.gate }
 
 // Isolation returns how the run is confined to its relay, and whether Chrome's sandbox is on.

@@ -29,8 +29,10 @@ const reloadLimit = 10 * time.Second
 // every such tab is stopped, and Network.loadingFailed tells where there was a document to stop. Background tabs that have not begun stay
 // as they are. Requests of a page from the cache are dropped at the gate, since its renderer may stop too late. All commands here are
 // answered by the browser process, which does not wait for pages.
-func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate) {
-	unlooked := ctl.notIntercepted()
+//
+// all says that every tab of the web loads again: those whose request was paused had no cookies yet either.
+func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate, all bool) {
+	unlooked := ctl.earlyPages(all)
 	if len(unlooked) == 0 {
 		return
 	}
@@ -117,12 +119,12 @@ func (ctl *controller) openGate(g *gate) {
 	g.open()
 }
 
-// notIntercepted returns the pages of the web whose document request was not paused.
-func (ctl *controller) notIntercepted() (all []Page) {
+// earlyPages returns the pages of the web: all of them, or those whose document request was not paused.
+func (ctl *controller) earlyPages(every bool) (all []Page) {
 	ctl.mu.Lock()
 	defer ctl.mu.Unlock()
 	for _, p := range ctl.pages {
-		if strings.HasPrefix(p.URL, "http") && !ctl.early.intercepted[p.Target] {
+		if strings.HasPrefix(p.URL, "http") && (every || !ctl.early.intercepted[p.Target]) {
 			all = append(all, p)
 		}
 	}

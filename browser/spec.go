@@ -53,6 +53,8 @@ type Spec struct {
 	TrustSPKI string
 	// Resolver is the URL template of a DNS-over-HTTPS server (RFC 8484), which Chrome asks beside its proxy; "": none.
 	Resolver string
+	// Cookies are set before any page loads, for a profile whose own file of them is lost; nil: none.
+	Cookies []Cookie
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment as "KEY=value", and replaces what is there.

@@ -296,8 +296,11 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := m.controller.closeBlockedPages(ctx, targets, b.closeAndWait); err != nil {
 		return err
 	}
-	if b.emulation.hints != nil {
-		m.controller.reloadEarlyTabs(ctx, b.gate)
+	if b.hasGate() {
+		if err := m.restoreCookies(ctx, b.spec.Cookies); err != nil {
+			return err
+		}
+		m.controller.reloadEarlyTabs(ctx, b.gate, len(b.spec.Cookies) > 0)
 		m.controller.openGate(b.gate)
 	}
 	go b.probePages(asked, first)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/problem"
+	"warren/shim"
 	"warren/snapshots"
 	"warren/store"
 )
@@ -63,6 +64,13 @@ func repairedWarning(done *snapshots.Repaired, damage []snapshots.Damage) Warnin
 		text += " What was there is in the snapshot " + done.Kept.ID + "."
 	}
 	return Warning{"repaired", text}
+}
+
+// restoredWarning tells of cookies that were kept while the last run went on.
+func restoredWarning(kept *shim.KeptCookies, d snapshots.Damage, where string) Warning {
+	return Warning{"cookies_restored", fmt.Sprintf("The profile's file of cookies was damaged after the last run (%s: %s) Its cookies are "+
+		"those of %s, as they were kept while it ran: %d. The damaged file is in %s.", d.File, d.Problem,
+		kept.At.Format("2006-01-02 15:04:05 MST"), len(kept.Cookies), where)}
 }
 
 // momentOf writes a time of a row for people.

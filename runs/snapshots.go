@@ -151,31 +151,56 @@ func (m *Manager) sweepData(ctx context.Context, clockTrusted bool) error {
 	return err
 }
 
-// prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run
-// before, the start says so. The error is profile_damaged.
-func (m *Manager) prepareData(ctx context.Context, row store.Profile, repair bool) (warnings []Warning, err error) {
-	loaded, err := m.snapshots.Prepare(ctx, row)
-	if err != nil {
-		return nil, err
-	}
-	if loaded != nil && row.LastStartedAt != 0 {
-		warnings = []Warning{{"data_restored", "The profile's folder was gone. Its data are those of the snapshot of " +
-			momentOf(loaded.CreatedAt) + "."}}
-	}
-	more, err := m.inspectData(ctx, row, repair)
-	return append(warnings, more...), err
+// preparedData is what a start knows of its profile's data.
+type preparedData struct {
+	warnings  []Warning
+	cookieKey []byte // what the cookies are sealed with; nil: they are not kept
+	restore   bool   // the kept cookies take the place of Chrome's own file
 }
 
-// inspectData looks at the data of a profile that is about to start. The caller holds it.
-func (m *Manager) inspectData(ctx context.Context, row store.Profile, repair bool) (warnings []Warning, err error) {
-	damage, err := m.snapshots.Damages(ctx, row, inspectionOf(row, bootTime()))
-	if err != nil || len(damage) == 0 {
-		return nil, err
+// prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run
+// before, the start says so. The error is profile_damaged.
+func (m *Manager) prepareData(ctx context.Context, row store.Profile, repair bool) (d preparedData, err error) {
+	loaded, err := m.snapshots.Prepare(ctx, row)
+	if err != nil {
+		return d, err
 	}
-	if repair {
-		return m.repair(ctx, row, damage)
+	if loaded != nil && row.LastStartedAt != 0 {
+		d.warnings = []Warning{{"data_restored", "The profile's folder was gone. Its data are those of the snapshot of " +
+			momentOf(loaded.CreatedAt) + "."}}
 	}
-	return nil, m.damaged(ctx, row, damage, false)
+	var kept *shim.KeptCookies
+	if !row.Temporary { // its data are deleted when its run has ended, however that is
+		if d.cookieKey, err = m.snapshots.CookieKey(ctx, row.WorkspaceID, row.ID, shim.CookieKeySize); err != nil {
+			return d, err
+		}
+		if kept, err = shim.ReadCookies(m.profileDir(row.ID), row.ID, d.cookieKey); err != nil {
+			m.log.Warn("the cookies that were kept of a run cannot be used", "profile", row.ID, "cause", err)
+		}
+	}
+	return d, m.inspectData(ctx, row, repair, kept, &d)
+}
+
+// inspectData looks at the data of a profile that is about to start. The caller holds it. Lost cookies are replaced by those that were
+// kept while it ran.
+func (m *Manager) inspectData(ctx context.Context, row store.Profile, repair bool, kept *shim.KeptCookies, d *preparedData) error {
+	how := inspectionOf(row, bootTime())
+	how.Cookies = kept != nil
+	damage, err := m.snapshots.Damages(ctx, row, how)
+	switch {
+	case err != nil || len(damage) == 0:
+		return err
+	case kept != nil && len(damage) == 1 && damage[0].Cookies():
+		where, err := m.snapshots.SetAside(row.ID, damage[0])
+		d.restore = err == nil
+		d.warnings = append(d.warnings, restoredWarning(kept, damage[0], where))
+		return err
+	case repair:
+		w, err := m.repair(ctx, row, damage)
+		d.warnings = append(d.warnings, w...)
+		return err
+	}
+	return m.damaged(ctx, row, damage, false)
 }
 
 // damaged is the error for damaged data. tried says that no snapshot opens.
@@ -204,6 +229,7 @@ func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapsh
 	case done == nil:
 		return nil, m.damaged(ctx, row, damage, true)
 	}
+	m.forgetCookies(row.ID)
 	m.log.Warn("a profile's data were damaged, and were rolled back", "profile", row.ID, "damage", describeDamage(damage),
 		"snapshot", done.To.ID)
 	return []Warning{repairedWarning(done, damage)}, nil
@@ -304,7 +330,19 @@ func (m *Manager) Rollback(ctx context.Context, profileID string, to store.Snaps
 		return nil, err
 	}
 	defer unlock()
-	return m.snapshots.Rollback(ctx, profileID, to)
+	kept, err = m.snapshots.Rollback(ctx, profileID, to)
+	if err == nil {
+		m.forgetCookies(profileID)
+	}
+	return kept, err
+}
+
+// forgetCookies removes the cookies that were kept of a run whose data are replaced. They are not used if that fails: the data have a
+// file of cookies that opens.
+func (m *Manager) forgetCookies(profileID string) {
+	if err := shim.ForgetCookies(m.profileDir(profileID)); err != nil {
+		m.log.Warn("the cookies that were kept of a run stay until the next start", "profile", profileID, "cause", err)
+	}
 }
 
 // DataOf returns the snapshot that equals a profile's data now, for a clone. The profile must not run.

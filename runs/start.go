@@ -64,13 +64,14 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 			return nil, err
 		}
 		r.phases.Lap("claim")
-		warnings, err := m.prepareData(launch, row, o.Repair)
+		data, err := m.prepareData(launch, row, o.Repair)
 		if err != nil {
 			return nil, err
 		}
 		p, err := m.plan(ctx, row, o)
 		if err == nil {
-			p.warnings = append(p.warnings, warnings...)
+			p.warnings = append(p.warnings, data.warnings...)
+			p.spec.CookieKey, p.spec.RestoreCookies = data.cookieKey, data.restore
 		}
 		return p, err
 	})

@@ -160,6 +160,7 @@ func (m *Manager) isIdle() bool {
 
 // follow has the next warm runs be launched with the settings of a start.
 func (w *warmRuns) follow(spec shim.Spec) {
+	spec.CookieKey = nil // of the start's own profile
 	w.mu.Lock()
 	w.settings, w.used = &spec, time.Now()
 	w.mu.Unlock()

@@ -104,6 +104,8 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json
 	p.unwatched = time.Now().Add(firstWatchTimeout)
 	kept := make(chan struct{})
 	go func() { defer close(kept); p.persistDownloads() }()
+	cookiesKept := make(chan struct{})
+	go func() { defer close(cookiesKept); p.keepCookies() }()
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: p.errorLog()}
 	go server.Serve(listener)                                                 //nolint:errcheck // ends with Close below
 	if taken, err := listenHandover(p.spec.RunDir, p.spec.Name); err == nil { // otherwise the server proxies connections
@@ -116,6 +118,7 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json
 	}
 	p.supervise(ctx)
 	<-kept // the browser has exited
+	<-cookiesKept
 	p.writeDownloads()
 	p.finish()
 	shutdown, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -260,6 +263,16 @@ func (p *process) open() error {
 	}
 	spec := p.spec.browser(p.log)
 	spec.Spare = p.network
+	if p.spec.RestoreCookies {
+		k, err := ReadCookies(p.spec.ProfileDir, p.spec.ProfileID, p.spec.CookieKey)
+		if err != nil {
+			return err
+		}
+		if k == nil {
+			return errors.New("there are no kept cookies")
+		}
+		spec.Cookies = k.Cookies
+	}
 	b, err := browser.Open(spec)
 	if err != nil {
 		return err
@@ -381,6 +394,24 @@ func (p *process) dialer(u *Upstream) *proxy.Dialer {
 // when the first watching server has disconnected.
 const firstWatchTimeout = 5 * time.Second
 
+// cookieKeeper returns what keeps the run's cookies.
+func (p *process) cookieKeeper() *cookieKeeper {
+	return &cookieKeeper{browser: p.browser, log: p.log, folder: p.spec.ProfileDir, chrome: userDataDir(p.spec.ProfileDir),
+		profile: p.spec.ProfileID, key: p.spec.CookieKey}
+}
+
+// keepCookies keeps the cookies until the browser has exited.
+func (p *process) keepCookies() {
+	if len(p.spec.CookieKey) == 0 {
+		return
+	}
+	k := p.cookieKeeper()
+	if !p.spec.RestoreCookies { // Chrome's own file is newer
+		k.forget()
+	}
+	k.run()
+}
+
 // supervise waits until something ends the run, then closes the browser. Causes are a server's request, the browser's
 // exit, a limit, a signal, and no watching server for longer than the grace.
 func (p *process) supervise(ctx context.Context) {
@@ -467,6 +498,9 @@ func (p *process) finish() {
 		e.Lines = exit.Lines
 	}
 	p.end = e
+	if e.isInOrder() && len(p.spec.CookieKey) > 0 { // Chrome has written its own file
+		p.cookieKeeper().forget()
+	}
 	if err := writeEnd(p.spec.RunDir, p.spec.Name, e); err != nil {
 		p.log.Error("the end report could not be written", "cause", err)
 	}

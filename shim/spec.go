@@ -70,7 +70,10 @@ type Spec struct {
 	Grace        time.Duration `json:"grace"`        // how long to continue without a server
 	MaxRun       time.Duration `json:"maxRun"`       // 0: no limit
 	Idle         time.Duration `json:"idle"`         // how long to continue unused; 0: no limit
-	Warm         bool          `json:"warm"`         // the browser starts now, and belongs to the profile of a second Spec
+	CookieKey    []byte        `json:"cookieKey"`    // what the kept cookies are sealed with; none: they are not kept
+	// RestoreCookies sets the cookies that are kept, since Chrome's own file of them is lost.
+	RestoreCookies bool `json:"restoreCookies"`
+	Warm           bool `json:"warm"` // the browser starts now, and belongs to the profile of a second Spec
 }
 
 // Rights are the permissions of a run's client.
@@ -202,6 +205,11 @@ func total(phases []Phase) (d time.Duration) {
 		d += p.Took
 	}
 	return d
+}
+
+// isInOrder reports whether the browser has closed by itself or as it was told, with all that it had to write.
+func (e End) isInOrder() bool {
+	return e.Outcome != Failed && e.Method != browser.MethodKill && e.ExitCode == 0 && e.Signal == ""
 }
 
 // Outcome says how a run ended.

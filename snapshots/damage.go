@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -62,6 +63,7 @@ func (d Damage) Cookies() bool { return path.Base(d.File) == "Cookies" }
 type Inspection struct {
 	Thorough bool      // read every page of the databases
 	Since    time.Time // read them too if one was written later than that; zero: never
+	Cookies  bool      // there were cookies, whether a snapshot has them or not
 }
 
 // Damages returns what of a profile's data Chrome could not open. The profile must not run. A folder without data has no damage.
@@ -72,6 +74,10 @@ func (k *Keeper) Damages(ctx context.Context, p store.Profile, how Inspection) (
 	}
 	if len(i.empty) > 0 {
 		i.compareWith(k.headFiles(ctx, p))
+	}
+	if lost := (Damage{databases()[0].places[0], "It is gone, or empty."}); how.Cookies && slices.Contains(i.empty, lost.File) &&
+		!slices.ContainsFunc(i.found, Damage.Cookies) {
+		i.found = append(i.found, lost)
 	}
 	return i.found, nil
 }

@@ -1,0 +1,46 @@
+package snapshots
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// asideFolder holds files that were damaged and that something else has taken the place of, as evidence. It is at the top of a profile's
+// folder, so that no snapshot has it.
+const asideFolder = "damaged"
+
+// CookieKey returns the key that the cookies of a running profile are sealed with. It follows from the secret of the workspace.
+func (k *Keeper) CookieKey(ctx context.Context, workspace, profileID string, size int) ([]byte, error) {
+	secret, err := k.secret(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	return hkdf.Key(sha256.New, secret, nil, "warren cookies "+profileID, size)
+}
+
+// SetAside moves a damaged database out of a profile's data, with what lies beside it, and returns where it is. What was set aside
+// before goes.
+func (k *Keeper) SetAside(profileID string, d Damage) (where string, err error) {
+	root, err := os.OpenRoot(k.profileDir(profileID))
+	if err != nil {
+		return "", k.problemOf(err)
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	err = errors.Join(root.RemoveAll(asideFolder), root.Mkdir(asideFolder, 0o700))
+	for _, ending := range []string{"", "-journal", "-wal", "-shm"} {
+		from := filepath.FromSlash(path.Join(ofChrome, d.File+ending))
+		if err == nil {
+			err = root.Rename(from, filepath.Join(asideFolder, path.Base(d.File)+ending))
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	return filepath.Join(k.profileDir(profileID), asideFolder), k.problemOf(err)
+}
