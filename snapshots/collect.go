@@ -42,9 +42,11 @@ func (k *Keeper) RemoveUnfinished() error {
 	return removeFolders(k.data, time.Time{}, livePrefix, importPrefix)
 }
 
-// collectFolders removes folders of copies, backups and checks that were killed, and archives that were being received.
+// collectFolders removes folders of copies, backups and checks that were killed, and archives that were being received. A backup may
+// take days.
 func (k *Keeper) collectFolders(at time.Time) error {
-	return removeFolders(k.data, at.Add(-k.untouched), livePrefix, backupFolder, checkFolder, importPrefix)
+	return errors.Join(removeFolders(k.data, at.Add(-k.untouched), livePrefix, checkFolder, importPrefix),
+		removeFolders(k.data, at.Add(-killed), backupFolder))
 }
 
 // removeFolders removes what lies in the data folder, begins so, and was not changed since; zero: all of that.
