@@ -29,8 +29,8 @@ func ProfileDamaged(d DamagedData, tried bool) *problem.Error {
 		describeDamage(d.Damaged) + " "
 	switch {
 	case tried:
-		text += "There is no snapshot that it could open, so nothing was changed. Put the files back from a backup, or remove them to " +
-			"go on without them."
+		text += "There is no snapshot that it could open, so nothing was changed. Put the files back from a backup. Or remove them, and " +
+			"the snapshots, to go on without them."
 	case len(d.Snapshots) == 0:
 		text += "There is no snapshot to go back to. Put the files back from a backup, or remove them to go on without them."
 	default:

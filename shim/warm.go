@@ -35,8 +35,8 @@ const warmAnswer = 2 * time.Second
 // here, so that another member never makes two specs the same by mistake.
 func (s Spec) atLaunch() Spec {
 	s.RunID, s.ProfileID, s.ProfileDir, s.Name, s.Warm = "", "", "", "", false // whose run it is
-	s.CookieKey = nil
-	s.Upstream, s.Fallbacks, s.ForOnce, s.Rules = nil, nil, false, Rules{} // the relay's, which does not exist before
+	s.CookieKey = nil                                                          // of its profile
+	s.Upstream, s.Fallbacks, s.ForOnce, s.Rules = nil, nil, false, Rules{}     // the relay's, which does not exist before
 	s.Private, s.Bypasses, s.Background = false, nil, false
 	s.StartURLs, s.StarterFiles = nil, false // of the start's end, which a warm run has not reached
 	s.DebugPort, s.DebugKey, s.DebugUntil = false, "", 0
