@@ -58,7 +58,7 @@ func roles() map[string]func(args []string) error {
 	return map[string]func([]string) error{
 		"api-floor": apiFloor, "relay-floor": serves(floorTunnel), "copy": serves(copyFloor), "relay-ours": relayOurs,
 		"far-side": serves(farServe), "copier": serves(copier), "plain-target": serves(plainTarget), "check-far": checkFar,
-		"check-ours":       checkOurs,
+		"check-ours": checkOurs, "sites": serveSites,
 		"check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole,
 		browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
@@ -81,7 +81,8 @@ func parts() []part {
 		{"api", (*bench).measureReads}, {"lists", (*bench).measureLists}, {"create", (*bench).measureCreates},
 		{"bulk", (*bench).measureBulk}, {"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive},
 		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
-		{"memory", (*bench).measureMemory}, {"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
+		{"memory", (*bench).measureMemory}, {"snapshots", (*bench).measureSnapshots},
+		{"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
 	}
 }
 
@@ -92,7 +93,7 @@ func run(ctx context.Context) error {
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
-		"small, memory, size, peers")
+		"small, memory, snapshots, size, peers")
 	peer := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
 	if *peer != "" && !slices.ContainsFunc(peerParts(), func(p peerPart) bool { return p.name == *peer }) {
