@@ -270,7 +270,9 @@ func allReadOnly() error {
 		return err
 	}
 	for _, m := range parseMounts(string(text)) {
-		if err := setReadOnly(m.at, true); err != nil && !errors.Is(err, fs.ErrNotExist) { // a path below a cover cannot be named
+		err := setReadOnly(m.at, true)
+		// A path below a cover cannot be named. A mount of FUSE whose server is gone takes no writes, and never will again.
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTCONN) {
 			return err
 		}
 	}

@@ -167,6 +167,7 @@ func TestReadOnlyMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.spec.ReadOnly, m.spec.Writable = true, []string{named}
+	mountDead(t)
 	check := func(t *testing.T) {
 		home, _ := os.UserHomeDir()
 		script := ""
@@ -192,6 +193,25 @@ func TestReadOnlyMachine(t *testing.T) {
 		if inside(t, "old", nil) {
 			forbid(t, unix.SYS_MOUNT_SETATTR, 0, 0, 0, unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS))
 			check(t)
+		}
+	})
+}
+
+// mountDead mounts a file system of FUSE whose server is gone at once, as a crash of one leaves it.
+func mountDead(t *testing.T) {
+	t.Helper()
+	server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil || os.Geteuid() != 0 {
+		return
+	}
+	dir := t.TempDir()
+	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", server.Fd())
+	if err := errors.Join(unix.Mount("dead", dir, "fuse", unix.MS_NOSUID, options), server.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
 		}
 	})
 }
