@@ -178,16 +178,19 @@ func (l *listIndex) readParts(ctx context.Context, s *Store, parts chan<- loaded
 		}
 		after, more = last, last != ""
 	}
-	for after := ""; ; {
+	for after, more := "", true; more; {
 		rows, err := l.rows.part(ctx, s.long, after, loadPart)
 		if err != nil {
 			return err
 		}
-		if err := send(loadedPart{rows: rows}); err != nil || len(rows) < loadPart {
+		if more = len(rows) == loadPart; more { // whoever gets the part changes it
+			after = rows[len(rows)-1].ID
+		}
+		if err := send(loadedPart{rows: rows}); err != nil {
 			return err
 		}
-		after = rows[len(rows)-1].ID
 	}
+	return nil
 }
 
 // take puts a part into the index, without what changed since. It reports whether the index is still used.

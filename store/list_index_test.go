@@ -220,6 +220,37 @@ func TestIndexIsLoadedWhileRowsChange(t *testing.T) {
 	assertListsAreTheDatabase(t, s, "loads beside writes")
 }
 
+// Whoever gets a part may change it at once.
+func TestPartsBelongToTheirReader(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	ensure(t, s, "a")
+	const want = 2*loadPart + 1
+	mustWrite(t, s, func(q *Queries) error {
+		for i := range want {
+			if err := q.AddProfile(ctx, AddProfileParams(aProfile("a", fmt.Sprint("name ", i)))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for range often(20) {
+		parts, failed := make(chan loadedPart), make(chan error, 1)
+		go func() {
+			defer close(parts)
+			failed <- s.ofProfiles.readParts(ctx, s, parts)
+		}()
+		got := 0
+		for part := range parts {
+			got += len(part.rows)
+			clear(part.rows)
+		}
+		if err := <-failed; err != nil || got != want {
+			t.Fatalf("%d of %d rows were read: %v", got, want, err)
+		}
+	}
+}
+
 // Rows that change after a part was read, and before it is in the index, are in it as they are.
 func TestChangesOfAPartThatWasRead(t *testing.T) {
 	s := openTest(t)
