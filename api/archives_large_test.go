@@ -16,11 +16,12 @@ import (
 	"warren/testnet"
 )
 
-// TestLargeArchiveLong: 1 GiB of noise is exported into a file and imported again, and the heap stays as it is for a quarter of that.
+// TestLargeArchiveLong: noise is exported into a file and imported again, and the heap stays smaller than the noise. It measured 152 and
+// 196 MiB for 1 GiB, 135 and 185 MiB for a quarter of that.
 func TestLargeArchiveLong(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
-	const size, most = 1 << 30, 256 << 20
+	const size, most = 384 << 20, 256 << 20
 	a := newAPI(t)
 	id := a.profile(t)
 	a.putData(t, id)

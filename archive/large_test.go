@@ -138,10 +138,10 @@ func large(t *testing.T, size int, most peak) {
 // TestLargeArchive: the memory that an archive takes does not depend on its bytes. It measures, so that no other test runs beside.
 func TestLargeArchive(t *testing.T) { large(t, 96<<20, 64<<20) }
 
-// TestLargerArchive is TestLargeArchive with half a GiB.
+// TestLargerArchive is TestLargeArchive with a quarter of a GiB.
 func TestLargerArchive(t *testing.T) {
 	testnet.Long(t)
-	large(t, 512<<20, 64<<20)
+	large(t, 256<<20, 64<<20)
 }
 
 // BenchmarkArchive writes and opens 200 MiB, of which half are random bytes and half are text.

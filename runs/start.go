@@ -65,6 +65,9 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 		}
 		r.phases.Lap("claim")
 		data, err := m.prepareData(launch, row, o.Repair)
+		if err != nil && launch.Err() != nil {
+			return nil, m.cancelledStart()
+		}
 		if err != nil {
 			return nil, err
 		}

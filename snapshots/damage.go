@@ -113,14 +113,15 @@ type inspection struct {
 	empty  []string // files that are not there, or hold nothing: a browser that was killed early may leave such
 }
 
-// inspect looks at a folder of user data. It returns nil if there is none.
+// inspect looks at a folder of user data. It returns nil if there is none, or if it cannot be opened, of which the browser's start says
+// why.
 func inspect(ctx context.Context, dir string, how Inspection) (*inspection, error) {
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if errors.Is(err, syscall.EIO) {
+		return nil, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil
 	}
 	defer root.Close() //nolint:errcheck // it was only read
 	i := &inspection{folder: folder{root}, ctx: ctx, how: how}
