@@ -116,8 +116,10 @@ func TestLivePage(t *testing.T) {
 			"it.dispatchEvent(new Event('change', { bubbles: true })) }", to))
 	}
 	size("window")
-	room := c.eval(view, "document.querySelector('.stage-room').clientWidth + ',' + document.querySelector('.stage-room').clientHeight")
-	remote.until(page, fmt.Sprintf("innerWidth + ',' + innerHeight === %q", room))
+	const room = "document.querySelector('.stage-room').clientWidth + ',' + document.querySelector('.stage-room').clientHeight"
+	eventually(t, "the browser fills the room", enough, func() bool { // which changes with what the view says meanwhile
+		return remote.eval(page, "innerWidth + ',' + innerHeight") == c.eval(view, room)
+	})
 	if got := remote.eval(page, screen); got != identity {
 		t.Errorf("in another window pages see the screen %s, before %s", got, identity)
 	}
