@@ -200,8 +200,11 @@ func tarTime(dir string) (float64, error) {
 	}
 	t := tar.NewWriter(z)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && strings.HasSuffix(d.Name(), "Cache") {
-			return errors.Join(err, fs.SkipDir)
+		if err == nil && d.IsDir() && strings.HasSuffix(d.Name(), "Cache") {
+			return fs.SkipDir
+		}
+		if err != nil {
+			return err
 		}
 		info, err := d.Info()
 		if err != nil || !info.Mode().IsRegular() {
