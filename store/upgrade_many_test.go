@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +24,15 @@ import (
 // a long step is harmless: the next start completes the upgrade.
 func TestUpgradeOfManyRows(t *testing.T) { upgradeOfMany(t, often(10_000)) }
 
-// The same with a million profiles.
-func TestUpgradeOfAMillionRows(t *testing.T) {
+// The same with a quarter of a million profiles, or as many as WARREN_ROWS says. A million takes four times as long, at the same time
+// for each row.
+func TestUpgradeOfMoreRows(t *testing.T) {
 	testnet.Long(t)
-	upgradeOfMany(t, 1_000_000)
+	rows := 250_000
+	if n, err := strconv.Atoi(os.Getenv("WARREN_ROWS")); err == nil {
+		rows = n
+	}
+	upgradeOfMany(t, rows)
 }
 
 func upgradeOfMany(t *testing.T, rows int) {
