@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -147,7 +146,7 @@ func (s *API) export(ctx context.Context, rows []store.Profile, in SealQuery) (*
 	var running []string
 	for i, row := range rows {
 		var err error
-		if all[i], err = s.exported(ctx, row); hasCode(err, "profile_running") {
+		if all[i], err = s.exported(ctx, row); problem.HasCode(err, "profile_running") {
 			running = append(running, row.ID)
 		} else if err != nil {
 			return nil, err
@@ -181,7 +180,7 @@ func (s *API) exported(ctx context.Context, row store.Profile) (e snapshots.Expo
 		return e, err
 	}
 	data, err := s.runs.DataOf(ctx, row.ID)
-	if hasCode(err, "profile_empty") {
+	if problem.HasCode(err, "profile_empty") {
 		return e, nil
 	}
 	if err == nil {
@@ -253,10 +252,4 @@ func archiveName(rows []store.Profile) string {
 		return r
 	}, shortened(name, 100))
 	return name + " " + time.Now().UTC().Format("2006-01-02") + ".warren"
-}
-
-// hasCode reports whether an error has this code.
-func hasCode(err error, code string) bool {
-	p, ok := errors.AsType[*problem.Error](err)
-	return ok && p.Code == code
 }

@@ -122,3 +122,9 @@ func Is(err error, k Kind) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind == k
 }
+
+// HasCode reports whether err is an error with a code.
+func HasCode(err error, code string) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == code
+}

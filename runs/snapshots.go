@@ -75,7 +75,7 @@ func (m *Manager) afterRun(ctx context.Context, profileID string) {
 // saveDue makes the snapshot of a stop. One that fails stays due, and the sweep tries again.
 func (m *Manager) saveDue(ctx context.Context, profileID string) error {
 	_, _, err := m.save(ctx, profileID, snapshots.Request{Reason: snapshots.Stop})
-	if p, ok := errors.AsType[*problem.Error](err); ok && p.Code == "profile_empty" {
+	if problem.HasCode(err, "profile_empty") {
 		return m.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.ClearSnapshotDue(ctx, profileID)) })
 	}
 	return err

@@ -108,8 +108,3 @@ func (k *Keeper) forgetTrees(ctx context.Context, v *packs.Vault, gone []store.S
 		}
 	}
 }
-
-func isEmpty(err error) bool {
-	p, ok := errors.AsType[*problem.Error](err)
-	return ok && p.Code == "profile_empty"
-}

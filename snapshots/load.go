@@ -9,6 +9,7 @@ import (
 
 	"warren/events"
 	"warren/packs"
+	"warren/problem"
 	"warren/store"
 )
 
@@ -82,7 +83,7 @@ func (k *Keeper) stage(ctx context.Context, p store.Profile, s store.Snapshot, o
 // snapshot_not_found, snapshot_damaged or disk_full, and then the data are as before.
 func (k *Keeper) Rollback(ctx context.Context, profileID string, to store.Snapshot) (kept *store.Snapshot, err error) {
 	before, made, err := k.Save(ctx, profileID, Request{Reason: BeforeRollback, Always: true})
-	if err != nil && !isEmpty(err) {
+	if err != nil && !problem.HasCode(err, "profile_empty") {
 		return nil, err
 	}
 	if made {

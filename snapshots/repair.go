@@ -2,7 +2,6 @@ package snapshots
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -57,7 +56,7 @@ func (k *Keeper) opens(ctx context.Context, p store.Profile, s store.Snapshot) (
 	if err == nil {
 		err = v.Load(ctx, t, filepath.Join(into, "profile"), packs.LoadOptions{Filter: leftOut{}})
 	}
-	if err = k.problemOf(err); isDamaged(err) {
+	if err = k.problemOf(err); problem.HasCode(err, "snapshot_damaged") {
 		k.log.Warn("a snapshot is passed over, because it is damaged", "profile", p.ID, "snapshot", s.ID, "cause", err)
 		return false, nil
 	}
@@ -66,10 +65,4 @@ func (k *Keeper) opens(ctx context.Context, p store.Profile, s store.Snapshot) (
 	}
 	i, err := inspect(ctx, filepath.Join(into, "profile", ofChrome), Inspection{Thorough: true})
 	return err == nil && i != nil && len(i.found) == 0, k.problemOf(err)
-}
-
-// isDamaged reports whether an error is snapshot_damaged.
-func isDamaged(err error) bool {
-	p, ok := errors.AsType[*problem.Error](err)
-	return ok && p.Code == "snapshot_damaged"
 }
