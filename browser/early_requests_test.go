@@ -29,9 +29,7 @@ func lateDevTools(t *testing.T, s *Spec) (watch func(*Browser)) {
 	script := fmt.Sprintf("#!/bin/sh\nmkfifo %[1]s/in\n(until [ -e %[2]s ]; do sleep 0.01; done; exec cat <&3 >%[1]s/in) &\nexec %[3]s "+
 		"\"$@\" 3<>%[1]s/in\n", dir, begin, s.Path)
 	s.Path = filepath.Join(dir, "late")
-	if err := os.WriteFile(s.Path, []byte(script), 0o700); err != nil { //nolint:gosec // to be run
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, s.Path, script)
 	return func(b *Browser) {
 		go func() {
 			// there is no event to wait for

@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"warren/testnet"
 )
 
 // These tests break the setup of a namespace at every point. Each does it in a process of its own, this test's binary again, since a
@@ -252,9 +254,7 @@ func TestNoMemory(t *testing.T) {
 func TestNotThereInside(t *testing.T) {
 	needsNamespace(t)
 	script := filepath.Join(t.TempDir(), "browser")
-	if err := os.WriteFile(script, []byte("#!/nonexistent/interpreter\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, script, "#!/nonexistent/interpreter\n")
 	if e := wantFailed(t, opened(t, script), StartNotFound); e == nil || !strings.Contains(e.Error(), script) {
 		t.Errorf("the error does not name the program: %v", e)
 	}

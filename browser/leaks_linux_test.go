@@ -47,9 +47,7 @@ func (w without) script(t *testing.T, path string) string {
 	}
 	text += "if [ \"$(id -u)\" = 0 ]; then set -- --no-sandbox \"$@\"; fi\n" // required by Chrome for root; in a namespace nobody is root
 	file := filepath.Join(t.TempDir(), "browser")
-	if err := os.WriteFile(file, []byte(text+"exec "+path+" \"$@\"\n"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, file, text+"exec "+path+" \"$@\"\n")
 	return file
 }
 

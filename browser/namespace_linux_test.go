@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"warren/testnet"
 )
 
 // needsNamespace skips the test on a machine without namespaces.
@@ -90,9 +92,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func TestWhatNeedsLoopback(t *testing.T) {
 	t.Setenv("WAYLAND_DISPLAY", "")
 	snap := filepath.Join(t.TempDir(), "chromium-browser") // as Ubuntu's
-	if err := os.WriteFile(snap, []byte("#!/bin/sh\nexec /snap/bin/chromium \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, snap, "#!/bin/sh\nexec /snap/bin/chromium \"$@\"\n")
 	for name, c := range map[string]struct {
 		spec    Spec
 		display string

@@ -16,9 +16,7 @@ func TestNoOtherPrograms(t *testing.T) {
 		p := newProfile(t)
 		bin, told := t.TempDir(), filepath.Join(t.TempDir(), "told")
 		for _, name := range []string{"xdg-email", "xdg-open"} {
-			if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho \"$0 $*\" >> "+told+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testnet.WriteProgram(t, filepath.Join(bin, name), "#!/bin/sh\necho \"$0 $*\" >> "+told+"\n")
 		}
 		s := p.spec()
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

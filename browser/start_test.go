@@ -22,9 +22,7 @@ func script(t *testing.T, body string) string {
 	t.Helper()
 	needIsolation(t)
 	path := filepath.Join(t.TempDir(), "chromium")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, path, "#!/bin/sh\n"+body)
 	return path
 }
 

@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"warren/browser"
+	"warren/testnet"
 )
 
 // TestMain makes the test binary a shim when it has the same arguments as the server's shim.
@@ -372,9 +373,7 @@ func TestLaunchOfSomethingElse(t *testing.T) {
 		"death": "echo last words >&2; kill -9 $$"} {
 		s := emptySpec(t)
 		exe := filepath.Join(filepath.Dir(s.RunDir), "exe")
-		if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
+		testnet.WriteProgram(t, exe, "#!/bin/sh\n"+text+"\n")
 		want := "internal"
 		if what == "death" {
 			want = "killed"
@@ -402,9 +401,7 @@ func TestLaunchHangs(t *testing.T) {
 	s := emptySpec(t)
 	exe := filepath.Join(filepath.Dir(s.RunDir), "exe")
 	const script = "#!/bin/sh\ntrap '' TERM INT\nwhile :; do sleep 1; done\n"
-	if err := os.WriteFile(exe, []byte(script), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, exe, script)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()

@@ -169,9 +169,7 @@ func TestSpareThatIsNotReady(t *testing.T) {
 	testnet.Long(t)
 	s := emptySpec(t)
 	exe := filepath.Join(t.TempDir(), "silent")
-	if err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700); err != nil { //nolint:gosec // it is run
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, exe, "#!/bin/sh\nexec sleep 1000\n")
 	spares := NewSpares(exe, s.RunDir, slog.New(slog.DiscardHandler))
 	spares.Keep()
 	await(t, "the end of the silent process", waited(&spares.made))
@@ -247,9 +245,7 @@ func TestSpareOfCancelledStart(t *testing.T) {
 	}
 	dir := filepath.Dir(s.RunDir)
 	s.BrowserPath = filepath.Join(dir, "silent")
-	if err := os.WriteFile(s.BrowserPath, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700); err != nil { //nolint:gosec // it is run
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, s.BrowserPath, "#!/bin/sh\nexec sleep 1000\n")
 	for i := range 3 {
 		spares, _ := aSpare(t, s)
 		ctx, cancel := context.WithCancel(t.Context())

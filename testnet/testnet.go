@@ -11,10 +11,12 @@ package testnet
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -80,6 +82,18 @@ func (b *Buffer) String() string {
 	return b.b.String()
 }
 
+// WriteProgram writes a program that every user may run, whatever the umask is. Nothing is forked meanwhile: a child would have the file
+// open for writing until it execs, and nobody could run it (ETXTBSY in execve(2)).
+func WriteProgram(t testing.TB, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(text), 0o755) //nolint:gosec // a program
+	syscall.ForkLock.RUnlock()
+	if err := errors.Join(err, os.Chmod(path, 0o755)); err != nil { //nolint:gosec // as above
+		t.Fatal(err)
+	}
+}
+
 // FakeBrowser writes a program that answers any arguments with product, such as "Chromium 156.0.8078.79", and nothing
 // else. The parts of its path are joined. It stands for a browser that is found but never started.
 func FakeBrowser(t testing.TB, product string, path ...string) string {
@@ -88,8 +102,6 @@ func FakeBrowser(t testing.TB, product string, path ...string) string {
 	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho "+product+"\n"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	WriteProgram(t, program, "#!/bin/sh\necho "+product+"\n")
 	return program
 }

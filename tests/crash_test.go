@@ -46,9 +46,8 @@ func (s *liveServer) withCookie(id, value string) runView {
 func (s *liveServer) setCookie(run runView, value string) {
 	s.t.Helper()
 	c := dialCDP(s.t, run.WsEndpoint, nil)
-	address := s.world.url("/set?kept=" + value + "&session=" + value)
-	page := c.open(address)
-	c.awaitURL(page, address)
+	page := c.open(s.world.url("/set?kept=" + value + "&session=" + value))
+	c.awaitURL(page, s.world.url("/set/done"))
 	c.ws.CloseNow()
 }
 

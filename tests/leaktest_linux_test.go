@@ -124,11 +124,11 @@ func rerunAsOrdinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	program, err := os.ReadFile(exe)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "test"), program, 0o700) //nolint:gosec // a program
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := errors.Join(err, os.Chmod(filepath.Join(dir, "test"), 0o755),
-		os.Chown(dir, 65534, 65534)); err != nil { //nolint:gosec // a program
+	testnet.WriteProgram(t, filepath.Join(dir, "test"), string(program))
+	if err := os.Chown(dir, 65534, 65534); err != nil {
 		t.Skipf("needs to give files to another user: %v", err)
 	}
 	cmd := exec.Command(filepath.Join(dir, "test"), "-test.run=^"+t.Name()+"$", "-test.v")

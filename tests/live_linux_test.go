@@ -158,6 +158,13 @@ func (g *testbed) nothingLeft() {
 	g.noFiles()
 }
 
+// awaitGone waits until no process names a folder.
+func awaitGone(t testing.TB, dir string) {
+	t.Helper()
+	g := &testbed{dir: dir}
+	eventually(t, "the end of what runs in "+dir, enough, func() bool { return len(g.alive()) == 0 })
+}
+
 // become makes the command run as the user.
 func (u *ordinary) become(cmd *exec.Cmd) {
 	if u != nil {

@@ -13,6 +13,8 @@ func (g *testbed) nothingLeft() { g.noFiles() }
 // awaitEnds has nothing to wait for: nothingLeft looks at no process.
 func (g *testbed) awaitEnds() {}
 
+func awaitGone(testing.TB, string) {}
+
 func (u *ordinary) become(*exec.Cmd) {}
 
 // countShims counts the sockets of runs: there is no /proc to count processes in.

@@ -416,13 +416,7 @@ func (g *testbed) script(name, text string) string {
 	needIsolation(g.t)
 	path := filepath.Join(g.dir, name)
 	text = "#!/bin/sh\n[ \"$1\" = --version ] && { echo Chromium 156.0.0.1; exit 0; }\n" + text + "\n"
-	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // a program
-	if err == nil {
-		err = os.Chmod(path, 0o755) //nolint:gosec // for every user; servers in this process have made the umask strict
-	}
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	testnet.WriteProgram(g.t, path, text)
 	return path
 }
 

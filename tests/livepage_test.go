@@ -27,6 +27,7 @@ func ownBrowser(t testing.TB, dir string) *cdpClient {
 			cmd.Process.Kill()
 		}
 		cmd.Wait()
+		awaitGone(t, dir) // its crash handlers follow it
 	})
 	address := ""
 	eventually(t, "the browser's port", enough, func() bool {

@@ -78,6 +78,7 @@ func keysClone(p *person, _ *liveServer) {
 	p.presses("d")
 	p.at("textbox Name")
 	p.wantNames("a clone")
+	p.until("document.querySelector('dialog [name=data]')?.disabled === false") // the page has asked whether there are any
 	p.tabTo("spinbutton How many")
 	p.tabTo("checkbox With logins and data")
 	p.presses(" ")

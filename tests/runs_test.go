@@ -223,7 +223,7 @@ func TestDeleteWhileRunning(t *testing.T) {
 	s := newTestbed(t).serve()
 	id := s.profile(map[string]any{"proxyId": s.addProxy(nil), "startUrls": []string{s.world.url("/set?kept=1&session=1")}})
 	s.start(id, nil)
-	s.world.await(t, "/set?kept=1&session=1", 1)
+	s.world.await(t, "/set/done", 1)
 	s.do("DELETE", "/profiles/"+id, nil, 204, nil)
 	s.nothingLeft()
 	s.refused("POST", "/profiles/"+id+"/start", nil, 404, "profile_not_found")

@@ -63,7 +63,8 @@ func (w *world) isOpen(path string) bool {
 }
 
 // ServeHTTP answers the caller's address on /ip, its accepted languages on /languages and the size of its body on
-// /upload. It sets the cookies that the query names on /set, and is a page everywhere else.
+// /upload. It sets the cookies that the query names on /set and leads on to another page: tabs load again what they
+// showed. Everything else is a page.
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	host, _, _ := strings.Cut(r.RemoteAddr, ":")
 	switch r.URL.Path {
@@ -89,6 +90,8 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case "/set":
 		http.SetCookie(rw, &http.Cookie{Name: "kept", Value: r.FormValue("kept"), MaxAge: 86400, Path: "/"})
 		http.SetCookie(rw, &http.Cookie{Name: "session", Value: r.FormValue("session"), Path: "/"})
+		http.Redirect(rw, r, "/set/done", http.StatusSeeOther)
+		return
 	}
 	rw.Header().Set("Content-Type", "text/html")
 	rw.Header().Set("Cache-Control", "no-store")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"warren/browser"
+	"warren/testnet"
 )
 
 // fakeBuild writes a program that answers --version with a version, and logs the call in asked. It replaces builds of many versions, which
@@ -22,9 +23,7 @@ func fakeBuild(t *testing.T, path, version, asked string) {
 		t.Fatal(err)
 	}
 	text := fmt.Sprintf("#!/bin/sh\necho %s >> '%s'\necho Google Chrome for Testing %s\n", version, asked, version)
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testnet.WriteProgram(t, path, text)
 }
 
 // TestCatalog: builds are found in all known layouts, each once. An unchanged program is asked once for its version.
