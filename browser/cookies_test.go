@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"warren/testnet"
 )
@@ -22,6 +23,15 @@ func TestCookiesComeBack(t *testing.T) {
 	t.Parallel()
 	p := newProfile(t)
 	visits := make(chan string, 100)
+	next := func() string {
+		select {
+		case sent := <-visits:
+			return sent
+		case <-time.After(testnet.Patience):
+			t.Fatal("the tab did not load")
+			return ""
+		}
+	}
 	p.site.Mux.HandleFunc("/tab", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<title>tab</title>")
@@ -54,7 +64,7 @@ func TestCookiesComeBack(t *testing.T) {
 	if err := first.OpenPages(t.Context(), []string{"http://app.localhost/tab"}); err != nil {
 		t.Fatal(err)
 	}
-	if sent := <-visits; !strings.Contains(sent, "tab=1") {
+	if sent := next(); !strings.Contains(sent, "tab=1") {
 		t.Fatalf("the tab sends %q", sent)
 	}
 	pageAt(t, first, "/tab")
@@ -67,7 +77,7 @@ func TestCookiesComeBack(t *testing.T) {
 	if now := cookiesOf(t, second); !slices.Equal(now, told) {
 		t.Errorf("there are\n%s\nwant\n%s", strings.Join(now, "\n"), strings.Join(told, "\n"))
 	}
-	if sent := <-visits; !strings.Contains(sent, "tab=1") {
+	if sent := next(); !strings.Contains(sent, "tab=1") {
 		t.Errorf("the restored tab sends %q", sent)
 	}
 	pageAt(t, second, "/tab")
