@@ -27,6 +27,7 @@ func TestWorkbench(t *testing.T) {
 	t.Run("the whole trash", func(t *testing.T) { wholeTrash(t, d) })
 	t.Run("the server goes", func(t *testing.T) { serverGone(t, d) })
 	t.Run("no browser", func(t *testing.T) { noBrowser(t, d) })
+	t.Run("damaged data", func(t *testing.T) { damagedData(t, d) })
 	t.Run("a changed form", func(t *testing.T) { changedForm(t, d) })
 	t.Run("pictures", func(t *testing.T) { listPictures(t, d) })
 	t.Run("an installation", func(t *testing.T) { installBrowser(t, d) })
