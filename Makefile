@@ -2,7 +2,7 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-SQLC    := go tool -modfile=tools.mod sqlc
+SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does not compile PostgreSQL's parser from C
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
