@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test test-long busy check race fuzz bench bench-peers leaks table browser tools sqlc web openapi majors zones build-all
+.PHONY: build demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts browser tools sqlc web openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -113,6 +113,11 @@ leaks: browser tools
 # masses of targets at full length.
 table: browser tools
 	WARREN_TABLE=1 WARREN_LONG=1 go test -count=1 -v -timeout 60m -run 'TestIdentityTable|TestMassOfTargets' ./browser
+
+# power-cuts cuts a virtual machine off while the server works on it, CUTS times (50), and looks at what is lost (docs/snapshots.md). It needs
+# qemu, e2fsprogs and a kernel, and says so where it cannot get them. No processor has to help (KVM).
+power-cuts:
+	@CUTS=$(CUTS) deploy/power-cuts.sh
 
 build-all:
 	@for p in $(PLATFORMS); do \

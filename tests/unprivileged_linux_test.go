@@ -26,6 +26,7 @@ const refuseNamespaces = "refuse-namespaces"
 
 // playRole is what this binary does instead of testing when a test has called it so.
 func playRole(args []string) {
+	playMachine(args)
 	if len(args) < 4 || args[1] != refuseNamespaces {
 		return
 	}
