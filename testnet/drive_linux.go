@@ -261,15 +261,17 @@ func (d *Drive) flush() (err error) {
 }
 
 // Cut fails the power of the drive, whose machine is gone already. Of what was in the cache nothing is kept, the first part, or any
-// sectors. It returns how many writes were in the cache.
+// sectors of 4096 bytes. It returns how many writes were in the cache. With sectors of 512 bytes ext4 found its journal damaged
+// after such a cut and did not mount: probably a torn block that commits a transaction.
 func (d *Drive) Cut(random *rand.Rand) (lost int, err error) {
 	d.served.Wait()
 	way, stay, ended := random.IntN(3), random.Float64(), false
 	for _, w := range d.cached {
 		ended = ended || way == 1 && random.Float64() > stay // the whole rest is lost
-		for at := 0; at < len(w.data); at += sector {
+		for at, next := 0, 0; at < len(w.data); at = next {
+			next = min(at+block-int((w.at+int64(at))%block), len(w.data))
 			if w.safe || way == 1 && !ended || way == 2 && random.Float64() < stay {
-				_, failed := d.kept.WriteAt(w.data[at:min(at+sector, len(w.data))], w.at+int64(at))
+				_, failed := d.kept.WriteAt(w.data[at:next], w.at+int64(at))
 				err = errors.Join(err, failed)
 			}
 		}

@@ -70,16 +70,17 @@ func TestDriveLosesItsCache(t *testing.T) {
 	t.Parallel()
 	d := NewDrive(t, 1<<20, func(string) error { return nil })
 	text := func(b byte) []byte { return bytes.Repeat([]byte{b}, block) }
+	long := func(b byte) []byte { return bytes.Repeat([]byte{b}, 4*block) }
 	lost, stayed, torn := 0, 0, 0
 	for i := range 60 {
 		c := dialDrive(t, d)
 		c.do(nbdWrite, 0, 0, block, text('f'))
-		c.do(nbdWrite, 0, 2*block, block, text('.'))
+		c.do(nbdWrite, 0, 2*block, 4*block, long('.'))
 		c.do(nbdFlush, 0, 0, 0, nil)
 		c.do(nbdWrite, 0, block, block, text('o'))
 		c.do(nbdWrite, 1, block, block, text('u')) // past the cache, over what is in it
-		c.do(nbdWrite, 0, 2*block, block, text('c'))
-		if got := c.do(nbdRead, 0, 2*block, block, nil); !bytes.Equal(got, text('c')) {
+		c.do(nbdWrite, 0, 2*block, 4*block, long('c'))
+		if got := c.do(nbdRead, 0, 2*block, 4*block, nil); !bytes.Equal(got, long('c')) {
 			t.Fatalf("the machine reads %.9q, which it has not written", got)
 		}
 		c.conn.Close()
@@ -90,16 +91,16 @@ func TestDriveLosesItsCache(t *testing.T) {
 		if err != nil || !bytes.Equal(image[:block], text('f')) || !bytes.Equal(image[block:2*block], text('u')) {
 			t.Fatalf("cut %d: what was flushed is %.9q, what went past the cache %.9q, %v", i, image, image[block:], err)
 		}
-		switch n := bytes.Count(image[2*block:3*block], []byte("c")); n {
+		switch n := bytes.Count(image[2*block:6*block], []byte("c")); n {
 		case 0:
 			lost++
-		case block:
+		case 4 * block:
 			stayed++
 		default:
 			torn++
 		}
 		c = dialDrive(t, d)
-		if got := c.do(nbdRead, 0, 0, 3*block, nil); !bytes.Equal(got, image[:3*block]) {
+		if got := c.do(nbdRead, 0, 0, 6*block, nil); !bytes.Equal(got, image[:6*block]) {
 			t.Fatalf("cut %d: the machine reads other bytes than the image holds", i)
 		}
 		c.conn.Close()

@@ -297,6 +297,7 @@ func TestMachineCuts(t *testing.T) {
 	}
 	m := newCutMachine(t)
 	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
 	began, dropped := time.Now(), 0
 	for i := range cuts + 1 {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -310,7 +311,7 @@ func TestMachineCuts(t *testing.T) {
 		t.Logf("boot %d, %.1f s: %d facts held; then %d lines, and %d writes in the drive's cache", i, time.Since(up).Seconds(),
 			m.facts-facts, bytes.Count(m.deeds.Bytes()[before:], []byte("\n")), writes)
 		if t.Failed() {
-			t.Fatalf("seed %d, found after cut %d", seed, i)
+			t.Fatalf("found after cut %d", i)
 		}
 	}
 	t.Logf("%d cuts, %d facts looked at, %d lost; %d writes were in the drive's cache; %.0f s", cuts, m.facts, m.lost, dropped,
