@@ -27,7 +27,7 @@ type Blobs interface {
 	Put(ctx context.Context, name string, size int64, body io.Reader) error
 	// Get reads length bytes from at on; a length of -1 reads to the end. The error is ErrNone if there is no such object.
 	Get(ctx context.Context, name string, at, length int64) (io.ReadCloser, error)
-	// Delete removes an object. One that is not there is no error.
+	// Delete removes an object. One that is not there is no error. If it is a Syncer too, a power cut may bring it back.
 	Delete(ctx context.Context, name string) error
 	// List goes through the objects whose names begin so, in no order. It is slow: for checks and collection.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
@@ -38,4 +38,11 @@ type Sweeper interface {
 	// Sweep removes what was not finished and has not been written to for this long. It returns how much it removed. A writer
 	// that is slower than that gets an error, and its object is not there.
 	Sweep(ctx context.Context, age time.Duration) (removed int, err error)
+}
+
+// Syncer is Blobs that do not wait for the disk when they delete.
+type Syncer interface {
+	// Sync waits until the disk knows which objects are gone from the folder of a prefix, such as backups/. It knows nothing of
+	// the folders in that one.
+	Sync(ctx context.Context, prefix string) error
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,7 +26,7 @@ var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
 type folder struct{ dir string }
 
 // Folder keeps objects as files below a folder, which it makes when it is first needed. Only their owner can read them. It is a
-// Sweeper too.
+// Sweeper and a Syncer too.
 func Folder(dir string) Blobs { return folder{dir} }
 
 // checkName says why there can be no object of this name.
@@ -45,8 +46,8 @@ func (f folder) Put(ctx context.Context, name string, size int64, body io.Reader
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(path); err == nil {
-		return nil
+	if _, err := os.Lstat(path); err == nil { // whoever wrote it may not have waited for the disk yet, and may be dead
+		return syncFolder(filepath.Dir(path))
 	}
 	if err := makeFolders(f.dir, filepath.Dir(path)); err != nil {
 		return err
@@ -149,6 +150,15 @@ func (f folder) Delete(_ context.Context, name string) error {
 		return err
 	}
 	return nil
+}
+
+// Sync is of Syncer.
+func (f folder) Sync(_ context.Context, prefix string) error {
+	err := syncFolder(filepath.Join(f.dir, filepath.FromSlash(path.Dir(prefix))))
+	if errors.Is(err, fs.ErrNotExist) { // so nothing was ever in it
+		return nil
+	}
+	return err
 }
 
 func (f folder) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {

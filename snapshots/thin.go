@@ -86,10 +86,8 @@ func (t *thinning) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range old {
-		if err := t.forget(ctx, id); err != nil {
-			return err
-		}
+	if err := t.forget(ctx, old); err != nil {
+		return err
 	}
 	if err := t.dropLeft(ctx); err != nil {
 		return err
@@ -211,13 +209,28 @@ func (t *thinning) need(ctx context.Context, contents string) error {
 	return err
 }
 
-// forget removes a backup, but for its objects. Whenever that is cut, the next thinning takes the rest.
-func (t *thinning) forget(ctx context.Context, id string) error {
-	if err := t.drop(ctx, contentsPrefix+id, backupPrefix+id, databasePrefix+id); err != nil {
-		return err
+// forget removes backups, but for their objects. Whenever that is cut, the next thinning takes the rest. The disk has one step before
+// the next begins: after a power cut no backup is listed whose database or objects are gone.
+func (t *thinning) forget(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
 	}
-	delete(t.backups, id)
-	t.Thinned.Backups++
+	for _, kind := range []string{contentsPrefix, backupPrefix, databasePrefix} {
+		for _, id := range ids {
+			if err := t.drop(ctx, kind+id); err != nil {
+				return err
+			}
+			if kind == backupPrefix {
+				delete(t.backups, id)
+				t.Thinned.Backups++
+			}
+		}
+		if disk, waits := t.At.(packs.Syncer); waits {
+			if err := disk.Sync(ctx, kind); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
