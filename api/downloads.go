@@ -255,6 +255,9 @@ type keyedBody struct {
 
 func (b keyedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF { // net/http ends the request's context too then, and the key is as good as before
+		return n, err
+	}
 	if b.until.Err() != nil {
 		return 0, unauthorized()
 	}
