@@ -33,6 +33,7 @@ type startInput struct {
 
 	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a snapshot of its data was made (the warning downgraded names it). Without it that is 409 browser_too_old."`
 	Repair         bool `json:"repair,omitempty" nullable:"true" doc:"If the browser could not open the profile's data: go back to the newest snapshot that opens, after a snapshot of what is there was made (the warning repaired names both). Without it that is 409 profile_damaged."`
+	SetAside       bool `json:"setAside,omitempty" nullable:"true" doc:"With repair: if no snapshot opens, move what is damaged out of the profile's data into a folder beside them, and let the browser begin it anew (the warning set_aside says where it is). Nothing is deleted."`
 }
 
 func (startInput) example() any {
@@ -91,6 +92,7 @@ func (in *startRequest) Resolve(ctx huma.Context) []error {
 	if in.Body.StartURLs.given() {
 		f.startURLs("body.startUrls", in.Body.StartURLs.Value)
 	}
+	f.require(!in.Body.SetAside || in.Body.Repair, "body.setAside", "Give repair too: a snapshot that opens comes first.")
 	if from := in.Body.ProxyID.Value.From; from != nil {
 		from.Tag = f.plain("body.proxyId.tag", from.Tag, 1, 64)
 	}
@@ -140,7 +142,8 @@ func (proxyIDInput) Schema(huma.Registry) *huma.Schema {
 // options are the request as package runs takes it, for a caller.
 func (in *startInput) options(c *caller) runs.Options {
 	o := runs.Options{Preflight: in.Preflight, DebugPort: in.DebugPort, AllowDowngrade: in.AllowDowngrade, Repair: in.Repair,
-		DryRun: in.DryRun, Asker: c.asker(), StartURLs: runs.Override[[]string]{Set: in.StartURLs.Set, Value: in.StartURLs.Value}}
+		SetAside: in.SetAside, DryRun: in.DryRun, Asker: c.asker(),
+		StartURLs: runs.Override[[]string]{Set: in.StartURLs.Set, Value: in.StartURLs.Value}}
 	o.Headless.Set, o.Proxy.Set = in.Headless.Set, in.ProxyID.Set
 	if in.Headless.given() {
 		o.Headless.Value = new(in.Headless.Value)

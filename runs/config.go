@@ -71,6 +71,7 @@ type Options struct {
 	DebugPort      bool   // open a debug port on this machine for clients that only take host:port
 	AllowDowngrade bool   // allow an older browser than last time, after a snapshot of the profile's data
 	Repair         bool   // go back to the newest snapshot that opens if the data are damaged
+	SetAside       bool   // with Repair: if no snapshot opens, move what is damaged out of the data, and begin it anew
 	DryRun         bool   // change nothing
 
 	Asker Asker

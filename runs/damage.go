@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,16 +30,19 @@ func ProfileDamaged(d DamagedData, tried bool) *problem.Error {
 		describeDamage(d.Damaged) + " "
 	switch {
 	case tried:
-		text += "There is no snapshot that it could open, so nothing was changed. Put the files back from a backup. Or remove them, and " +
-			"the snapshots, to go on without them."
+		text += "There is no snapshot that it could open, so nothing was changed. " + withoutThem
 	case len(d.Snapshots) == 0:
-		text += "There is no snapshot to go back to. Put the files back from a backup, or remove them to go on without them."
+		text += "There is no snapshot to go back to. " + withoutThem
 	default:
 		text += "Start with {\"repair\":true} to go back to the newest of `snapshots` that opens, or roll back to one of them. What is " +
 			"there now is kept first."
 	}
 	return problem.New(problem.Conflict, "profile_damaged", text).With(d)
 }
+
+// withoutThem says what can be done where no snapshot opens.
+const withoutThem = "Put the files back from a backup. Or start with {\"repair\":true,\"setAside\":true}: they are moved into a folder " +
+	"beside the profile's data, and the browser begins them anew."
 
 // describeDamage is a sentence for each damaged file, at most five of them.
 func describeDamage(all []snapshots.Damage) string {
@@ -64,6 +68,20 @@ func repairedWarning(done *snapshots.Repaired, damage []snapshots.Damage) Warnin
 		text += " What was there is in the snapshot " + done.Kept.ID + "."
 	}
 	return Warning{"repaired", text}
+}
+
+// setAside is the code of setAsideWarning.
+const setAside = "set_aside"
+
+// setAsideWarning tells of damaged data that a start goes on without.
+func setAsideWarning(damage []snapshots.Damage, where string) Warning {
+	return Warning{setAside, fmt.Sprintf("The profile's data were damaged (%s) No snapshot opens. What was damaged is in %s, and the "+
+		"browser begins it anew.", describeDamage(damage), where)}
+}
+
+// hasWarning reports whether there is a warning of a code.
+func hasWarning(all []Warning, code string) bool {
+	return slices.ContainsFunc(all, func(w Warning) bool { return w.Code == code })
 }
 
 // restoredWarning tells of cookies that were kept while the last run went on.

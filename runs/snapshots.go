@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,7 +161,7 @@ type preparedData struct {
 
 // prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run
 // before, the start says so. The error is profile_damaged.
-func (m *Manager) prepareData(ctx context.Context, row store.Profile, repair bool) (d preparedData, err error) {
+func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options) (d preparedData, err error) {
 	loaded, err := m.snapshots.Prepare(ctx, row)
 	if err != nil {
 		return d, err
@@ -178,12 +179,12 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, repair boo
 			m.log.Warn("the cookies that were kept of a run cannot be used", "profile", row.ID, "cause", err)
 		}
 	}
-	return d, m.inspectData(ctx, row, repair, kept, &d)
+	return d, m.inspectData(ctx, row, o, kept, &d)
 }
 
 // inspectData looks at the data of a profile that is about to start. The caller holds it. Lost cookies are replaced by those that were
 // kept while it ran.
-func (m *Manager) inspectData(ctx context.Context, row store.Profile, repair bool, kept *shim.KeptCookies, d *preparedData) error {
+func (m *Manager) inspectData(ctx context.Context, row store.Profile, o Options, kept *shim.KeptCookies, d *preparedData) error {
 	how := inspectionOf(row, bootTime())
 	how.Cookies = kept != nil
 	damage, err := m.snapshots.Damages(ctx, row, how)
@@ -195,9 +196,10 @@ func (m *Manager) inspectData(ctx context.Context, row store.Profile, repair boo
 		d.restore = err == nil
 		d.warnings = append(d.warnings, restoredWarning(kept, damage[0], where))
 		return err
-	case repair:
-		w, err := m.repair(ctx, row, damage)
+	case o.Repair:
+		w, err := m.repair(ctx, row, damage, o.SetAside)
 		d.warnings = append(d.warnings, w...)
+		d.restore = kept != nil && hasWarning(w, setAside) && slices.ContainsFunc(damage, snapshots.Damage.Cookies)
 		return err
 	}
 	return m.damaged(ctx, row, damage, false)
@@ -215,8 +217,8 @@ func (m *Manager) damaged(ctx context.Context, row store.Profile, damage []snaps
 	return ProfileDamaged(DamagedData{damage, all, row.HeadID}, tried)
 }
 
-// repair goes back to the newest snapshot that opens.
-func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapshots.Damage) ([]Warning, error) {
+// repair goes back to the newest snapshot that opens. With aside it goes on without what is damaged if there is none.
+func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapshots.Damage, aside bool) ([]Warning, error) {
 	unlock, err := m.lockFolder(row.ID)
 	if err != nil {
 		return nil, err
@@ -226,6 +228,14 @@ func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapsh
 	switch {
 	case err != nil:
 		return nil, err
+	case done == nil && aside:
+		where, err := m.snapshots.SetAllAside(row.ID, damage)
+		if err != nil {
+			return nil, err
+		}
+		m.log.Warn("a profile's data were damaged, and were set aside", "profile", row.ID, "damage", describeDamage(damage),
+			"folder", where)
+		return []Warning{setAsideWarning(damage, where)}, nil
 	case done == nil:
 		return nil, m.damaged(ctx, row, damage, true)
 	}

@@ -64,7 +64,7 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 			return nil, err
 		}
 		r.phases.Lap("claim")
-		data, err := m.prepareData(launch, row, o.Repair)
+		data, err := m.prepareData(launch, row, o)
 		if err != nil && launch.Err() != nil {
 			return nil, m.cancelledStart()
 		}

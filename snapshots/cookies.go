@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"warren/store"
 )
 
 // asideFolder holds files that were damaged and that something else has taken the place of, as evidence. It is at the top of a profile's
@@ -33,7 +35,7 @@ func (k *Keeper) SetAside(profileID string, d Damage) (where string, err error) 
 	}
 	defer root.Close() //nolint:errcheck // nothing is written through it
 	err = errors.Join(root.RemoveAll(asideFolder), root.Mkdir(asideFolder, 0o700))
-	for _, ending := range []string{"", "-journal", "-wal", "-shm"} {
+	for _, ending := range databaseEndings() {
 		from := filepath.FromSlash(path.Join(ofChrome, d.File+ending))
 		if err == nil {
 			err = root.Rename(from, filepath.Join(asideFolder, path.Base(d.File)+ending))
@@ -44,3 +46,35 @@ func (k *Keeper) SetAside(profileID string, d Damage) (where string, err error) 
 	}
 	return filepath.Join(k.profileDir(profileID), asideFolder), k.problemOf(err)
 }
+
+// setAsideFolder holds what was damaged and has no successor, each time in a folder of its own. It is at the top of a profile's folder,
+// so that no snapshot has it, and stays there until the profile is deleted for good.
+const setAsideFolder = "set-aside"
+
+// SetAllAside moves damaged parts out of a profile's data, with what lies beside databases, and returns where they are. Nothing is
+// deleted. The profile must not run.
+func (k *Keeper) SetAllAside(profileID string, all []Damage) (where string, err error) {
+	root, err := os.OpenRoot(k.profileDir(profileID))
+	if err != nil {
+		return "", k.problemOf(err)
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	into := filepath.Join(setAsideFolder, store.NewID())
+	for _, d := range all {
+		above := filepath.FromSlash(path.Dir(d.File))
+		if err := root.MkdirAll(filepath.Join(into, above), 0o700); err != nil {
+			return "", k.problemOf(err)
+		}
+		for _, ending := range databaseEndings() {
+			at := filepath.FromSlash(d.File + ending)
+			err := root.Rename(filepath.Join(ofChrome, at), filepath.Join(into, at))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // what is gone is a damage too
+				return "", k.problemOf(err)
+			}
+		}
+	}
+	return filepath.Join(k.profileDir(profileID), into), nil
+}
+
+// databaseEndings returns what the names of a database's files end with.
+func databaseEndings() []string { return []string{"", "-journal", "-wal", "-shm"} }

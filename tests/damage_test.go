@@ -66,6 +66,40 @@ func TestDamagedProfile(t *testing.T) {
 	if now, err := os.ReadFile(cookies); err != nil || string(now) != string(garbage) {
 		t.Errorf("the repair that was not possible changed the file: %v", err)
 	}
+	s.goesOnWithout(id, "Default/Cookies", garbage)
+}
+
+// goesOnWithout starts a damaged profile that no snapshot opens of. What is damaged is kept aside, and all else stays.
+func (s *liveServer) goesOnWithout(id, damaged string, was []byte) {
+	t := s.t
+	t.Helper()
+	s.refused("POST", "/profiles/"+id+"/start", map[string]any{"setAside": true}, 422, "validation_failed")
+	before := s.snapshots(id)
+	run := s.start(id, map[string]any{"repair": true, "setAside": true, "startUrls": []string{s.world.url("/without")}})
+	if v := s.world.await(t, "/without", 1); strings.Contains(v.cookie, "kept=") {
+		t.Errorf("the cookies are %q", v.cookie)
+	}
+	warned := run.warning("set_aside")
+	found, err := filepath.Glob(filepath.Join(s.data, "profiles", id, "set-aside", "*", damaged))
+	if err != nil || len(found) != 1 || !strings.Contains(warned, damaged+": ") ||
+		!strings.Contains(warned, strings.TrimSuffix(found[0], "/"+damaged)+",") {
+		t.Fatalf("set aside are %q, %v; the start warned %q", found, err, warned)
+	}
+	if kept, err := os.ReadFile(found[0]); err != nil || string(kept) != string(was) {
+		t.Errorf("what was set aside has %d bytes, %v", len(kept), err)
+	}
+	if all := s.snapshots(id); !slices.Equal(all, before) {
+		t.Errorf("snapshots %+v, before %+v", all, before)
+	}
+	s.stop(id)
+	s.awaitSnapshot(id, before[0].ID)
+	s.start(id, map[string]any{"startUrls": []string{s.world.url("/again")}})
+	s.world.await(t, "/again", 1)
+	s.stop(id)
+	s.do("POST", "/profiles/"+id+"/rollback", map[string]any{"snapshotId": s.snapshots(id)[0].ID}, 200, nil)
+	if now, err := os.ReadFile(found[0]); err != nil || string(now) != string(was) {
+		t.Errorf("after a roll-back what was set aside has %d bytes, %v", len(now), err)
+	}
 }
 
 // warning returns the message of a start's warning; "" if there is none.

@@ -90,6 +90,9 @@ function remedy(app, profile, problem, rows) {
   if (problem.code === 'profile_damaged' && newest) {
     return { label: `Go back to the snapshot of ${since(newest.createdAt, Date.now())}`, run: () => begin(app, profile, rows, { repair: true }) };
   }
+  if (problem.code === 'profile_damaged') { // no snapshot opens either
+    return { label: 'Set the damaged files aside', run: () => begin(app, profile, rows, { repair: true, setAside: true }) };
+  }
   if (problem.code === 'proxy_missing' || problem.code === 'proxy_unreachable') {
     return { label: 'Choose a proxy', run: () => app.open(ProxyDialog, { profile }) };
   }

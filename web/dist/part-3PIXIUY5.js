@@ -360,7 +360,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-ST5IUTJ3.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-SX3PWMKG.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
@@ -397,13 +397,14 @@ is running again.`,tone:"good"})}catch(problem){app.fail(`${profile.name} did no
 return app.during(profile.id,async()=>{try{let run=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);app.open(ConnectDialog,{profile,run})}catch(problem){
 app.fail(`The URLs of ${profile.name} could not be read`,problem)}rows?.again(profile.id)})}function remedy(app,profile,problem,rows){let[newest]=problem.body?.
 snapshots||[];return problem.code==="profile_damaged"&&newest?{label:`Go back to the snapshot of ${since(newest.createdAt,Date.now())}`,run:()=>begin(app,profile,
-rows,{repair:!0})}:problem.code==="proxy_missing"||problem.code==="proxy_unreachable"?{label:"Choose a proxy",run:()=>app.open(ProxyDialog,{profile})}:null}function stop(app,profile,rows){
-return app.during(profile.id,async()=>{rows?.patch(profile.id,{status:"stopping"});try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`),app.
-toasts.say({text:profile.temporary?`${profile.name} is stopped and deleted. It was temporary.`:`${profile.name} is stopped. Its tabs and cookies are kept.`,tone:"\
-good"})}catch(problem){app.fail(`${profile.name} did not stop`,problem)}rows?.again(profile.id)})}function askToDelete(app,profile,rows){app.open(ConfirmDialog,
-{title:"Move this profile to the trash?",verb:"Move to trash",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.toasts.say(
-{text:`Moved ${profile.name} to the trash.`,action:{label:"Undo",run:()=>restore(app,profile,rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.
-name}<//> ${profile.status==="running"?"is running. Its browser is closed first. The profile":""} goes
+rows,{repair:!0})}:problem.code==="profile_damaged"?{label:"Set the damaged files aside",run:()=>begin(app,profile,rows,{repair:!0,setAside:!0})}:problem.code===
+"proxy_missing"||problem.code==="proxy_unreachable"?{label:"Choose a proxy",run:()=>app.open(ProxyDialog,{profile})}:null}function stop(app,profile,rows){return app.
+during(profile.id,async()=>{rows?.patch(profile.id,{status:"stopping"});try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`),app.toasts.say(
+{text:profile.temporary?`${profile.name} is stopped and deleted. It was temporary.`:`${profile.name} is stopped. Its tabs and cookies are kept.`,tone:"good"})}catch(problem){
+app.fail(`${profile.name} did not stop`,problem)}rows?.again(profile.id)})}function askToDelete(app,profile,rows){app.open(ConfirmDialog,{title:"Move this profi\
+le to the trash?",verb:"Move to trash",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.toasts.say({text:`Moved ${profile.
+name} to the trash.`,action:{label:"Undo",run:()=>restore(app,profile,rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> ${profile.
+status==="running"?"is running. Its browser is closed first. The profile":""} goes
       to the trash with its cookies and data. You can restore it${keptFor(app.model.counts.value)}.</p>`})}function askToDestroy(app,profile,rows){app.open(ConfirmDialog,
 {title:"Delete this profile permanently?",verb:"Delete permanently",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`,{permanent:!0}),
 app.toasts.say({text:`Deleted ${profile.name}.`}),await rows.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> and its cookies, history and files are deleted now. This cannot be undone.</p>`})}
