@@ -80,14 +80,19 @@ func (k *Keeper) exported(ctx context.Context, all []Exported) iter.Seq2[archive
 }
 
 // Receive stores what it reads in a file of the data folder. close removes the file. A server that is killed leaves none on Unix, and
-// one for the next start elsewhere. The error is disk_full, data_unwritable, or that of body.
+// one for the next start elsewhere. Room for its data must remain, and a reserve for others. The error is disk_full, data_unwritable,
+// or that of body.
 func (k *Keeper) Receive(body io.Reader) (file *os.File, size int64, err error) {
 	file, err = os.CreateTemp(k.data, importPrefix)
 	if err != nil {
 		return nil, 0, k.problemOf(err)
 	}
 	_ = os.Remove(file.Name()) //nolint:errcheck // Windows removes no open file; Discard does then
-	if size, err = io.CopyBuffer(struct{ io.Writer }{file}, body, make([]byte, 1<<20)); err != nil {
+	size, err = io.CopyBuffer(struct{ io.Writer }{file}, &roomy{Reader: body, k: k}, make([]byte, 1<<20))
+	if err == nil {
+		err = k.hasRoom(size) // its data take as much again
+	}
+	if err != nil {
 		k.Discard(file)
 		return nil, 0, k.problemOf(err)
 	}

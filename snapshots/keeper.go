@@ -33,12 +33,15 @@ type Keeper struct {
 	untouched  time.Duration // how long a pack or a tree stays that no snapshot names
 	going      time.Duration // how long a pack stays that was chosen to go
 	collecting sync.RWMutex  // held for reading while a pack is announced and written, for writing while one is deleted
+
+	// room is roomAt, but in tests.
+	room func(dir string) (free, total uint64, known bool)
 }
 
 // New makes a keeper for the data folder, whose snapshots it keeps in the folder snapshots.
 func New(data string, log *slog.Logger, st *store.Store, ev *events.Log) *Keeper {
 	return &Keeper{data: data, log: log, store: st, events: ev, blobs: packs.Folder(filepath.Join(data, "snapshots")),
-		untouched: untouched, going: going,
+		room: roomAt, untouched: untouched, going: going,
 		saving: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), importing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		deriving: make(archive.Turns, 1)}
 }
