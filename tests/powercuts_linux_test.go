@@ -39,6 +39,8 @@ type powered struct {
 	disk *testnet.Disk
 	dead bool // the disk does nothing at all
 
+	lives bool // runs of Chromium are part of the work
+
 	mu    sync.Mutex
 	facts []*fact
 }
@@ -89,12 +91,12 @@ func (p *powered) change(o *owned, notes string) {
 	o.row = p.acknowledged("the notes of "+o.id, func(r *recovered) error { return r.hasRow(o.id, notes, false) })
 }
 
-// write writes files of the profile, as a browser does that waits for nothing.
+// write writes files of the profile, as a browser does that waits for nothing. Chrome knows neither of them, and leaves both alone.
 func (p *powered) write(o *owned, text string) {
 	p.ends(o.folder)
 	o.text = text
 	dir := filepath.Join(p.data, "profiles", o.id, "chrome", "Default")
-	script := `mkdir -p "$0" && i=0 && while [ $i -lt 400 ]; do echo "$1"; i=$((i+1)); done >"$0/Cookies" && cp "$0/Cookies" "$0/Copy"`
+	script := `mkdir -p "$0" && i=0 && while [ $i -lt 400 ]; do echo "$1"; i=$((i+1)); done >"$0/Text" && cp "$0/Text" "$0/Copy"`
 	if out, err := exec.Command("sh", "-c", script, dir, text).CombinedOutput(); err != nil {
 		p.t.Errorf("%v\n%s", err, out)
 	}
@@ -108,10 +110,10 @@ func (p *powered) snapshot(o *owned) {
 	p.hasFolder(o)
 }
 
-// keeps notes a snapshot.
-func (p *powered) keeps(o *owned, id, text string) {
-	o.texts[id], o.newest = text, id
-	o.kept[id] = p.acknowledged("the snapshot "+id, func(r *recovered) error { return r.hasSnapshot(o.id, id, text) })
+// keeps notes a snapshot, by its name.
+func (p *powered) keeps(o *owned, id, name string) {
+	o.texts[id], o.newest = o.text, id
+	o.kept[id] = p.acknowledged("the snapshot "+id, func(r *recovered) error { return r.hasSnapshot(o.id, id, name) })
 }
 
 // hasFolder notes that the profile's folder is on the disk.
@@ -144,6 +146,41 @@ func (p *powered) clone(o *owned) (clones []*owned) {
 	return clones
 }
 
+// carry exports the profile, and imports it as a new one.
+func (p *powered) carry(o *owned) *owned {
+	file := p.file("GET", "/profiles/"+o.id+"/export?unsealed=true", nil, "", 200)
+	var made struct{ Profiles []struct{ ID string } }
+	reply{201, p.file("POST", "/profiles/import", file, "", 201)}.want(p.t, "import", 201, &made)
+	twin := p.newOwned(made.Profiles[0].ID, o.text)
+	text := o.text
+	twin.folder = p.acknowledged("the data of the import "+twin.id, func(r *recovered) error { return r.hasData(twin.id, text) })
+	return twin
+}
+
+// live starts the profile's browser, which is Chromium, and stops it. The run is recorded, and a snapshot is made.
+func (p *powered) live(o *owned) {
+	before := ""
+	if all := p.snapshots(o.id); len(all) > 0 {
+		before = all[0].ID
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "lives-"+o.id), nil, 0o600); err != nil {
+		p.t.Error(err)
+	}
+	p.ends(o.folder)
+	p.ends(o.runs...)
+	run := p.liveServer.start(o.id, nil)
+	began := p.acknowledged("a start of "+o.id, func(r *recovered) error { return r.hasStarted(o.id) })
+	p.stop(o.id)
+	o.runs = []*fact{began, p.acknowledged("the run "+run.RunID, func(r *recovered) error { return r.hasStopped(o.id, run.RunID) })}
+	if err := os.Remove(filepath.Join(p.dir, "lives-"+o.id)); err != nil {
+		p.t.Error(err)
+	}
+	s := p.awaitSnapshot(o.id, before)
+	p.do("PATCH", "/profiles/"+o.id+"/snapshots/"+s.ID, map[string]any{"pinned": true}, 200, nil)
+	p.keeps(o, s.ID, "")
+	p.hasFolder(o)
+}
+
 // trash moves the profile to the trash, or back.
 func (p *powered) trash(o *owned) {
 	p.ends(o.row, o.trash)
@@ -170,6 +207,7 @@ func (p *powered) purge(o *owned) {
 // start starts the profile's browser, which ends at once. The run is recorded.
 func (p *powered) start(o *owned) {
 	p.ends(o.folder)
+	p.ends(o.runs...)
 	before := p.disk.Steps()
 	r, err := p.try("POST", "/profiles/"+o.id+"/start", nil)
 	if err != nil || r.status < 400 {
@@ -223,7 +261,7 @@ func (p *powered) work(worker, rounds int) {
 			}
 			continue
 		}
-		switch random.IntN(8) {
+		switch random.IntN(9) {
 		case 0:
 			p.change(o, text)
 		case 1, 2:
@@ -238,8 +276,14 @@ func (p *powered) work(worker, rounds int) {
 		case 5:
 			p.trash(o)
 		case 6:
-			if i%3 == 0 {
+			if p.lives && o.text != "" {
+				p.live(o)
+			} else if i%3 == 0 {
 				p.start(o)
+			}
+		case 8:
+			if o.text != "" && len(mine) < 12 {
+				mine = append(mine, p.carry(o))
 			}
 		case 7:
 			if worker == 0 && random.IntN(2) == 0 {
@@ -299,7 +343,7 @@ func (r *recovered) hasData(id, text string) error {
 
 // holdsText compares a profile's files.
 func (r *recovered) holdsText(id, text string) (err error) {
-	for _, name := range []string{"Cookies", "Copy"} {
+	for _, name := range []string{"Text", "Copy"} {
 		got, readErr := os.ReadFile(filepath.Join(r.dir, "data", "profiles", id, "chrome", "Default", name))
 		if err = errors.Join(err, readErr); err == nil && string(got) != strings.Repeat(text+"\n", 400) {
 			err = fmt.Errorf("%s has %d bytes, such as %.40q", name, len(got), got)
@@ -312,6 +356,22 @@ func (r *recovered) hasRun(id string) error {
 	p, err := r.store.Read().GetProfileAny(r.t.Context(), store.GetProfileAnyParams{ID: id})
 	if err == nil && p.LastRun == nil {
 		err = errors.New("it has no last run")
+	}
+	return err
+}
+
+func (r *recovered) hasStarted(id string) error {
+	p, err := r.store.Read().GetProfileAny(r.t.Context(), store.GetProfileAnyParams{ID: id})
+	if err == nil && p.LastStartedAt == 0 {
+		err = errors.New("it was never started")
+	}
+	return err
+}
+
+func (r *recovered) hasStopped(id, run string) error {
+	p, err := r.store.Read().GetProfileAny(r.t.Context(), store.GetProfileAnyParams{ID: id})
+	if err == nil && (p.LastRun == nil || !strings.Contains(*p.LastRun, run) || !strings.Contains(*p.LastRun, `"stopped"`)) {
+		err = fmt.Errorf("its last run is %+v", p.LastRun)
 	}
 	return err
 }
@@ -391,17 +451,27 @@ func (p *powered) boot(t *testing.T, steps int, random *rand.Rand) {
 	}
 }
 
+// chosenBrowser is a script that is Chromium for profiles that live says so of, and else ends at once.
+func chosenBrowser(dir, chromium string) string {
+	return fmt.Sprintf(`for a; do case $a in --user-data-dir=*) d=${a#*=};; esac; done
+d=${d%%/chrome}
+[ -e %q"/lives-${d##*/}" ] && exec %q "$@"
+exit 1`, dir, chromium)
+}
+
 // TestPowerCuts: after a power cut at any moment nothing is lost that was acknowledged, every database opens, and no head names a
-// missing object. WARREN_POWER_CUTS is how many cuts there are.
+// missing object. WARREN_POWER_CUTS is how many cuts there are; with it runs of
+// Chromium are part of the work.
 func TestPowerCuts(t *testing.T) {
-	rounds, cuts := 30, 40
+	rounds, cuts, chromium := 30, 40, ""
 	if n, err := strconv.Atoi(os.Getenv("WARREN_POWER_CUTS")); err == nil {
-		rounds, cuts = 60, n
+		rounds, cuts, chromium = 60, n, needBrowser(t)
 	}
 	g := newTestbed(t)
 	disk := testnet.NewDisk(t)
 	g.data = filepath.Join(disk.Dir, "data")
-	p := &powered{liveServer: g.serve("--browser", g.script("ends", "exit 1")), disk: disk}
+	g.script("ends", "exit 1") // of boot
+	p := &powered{liveServer: g.serve("--browser", g.script("chosen", chosenBrowser(g.dir, chromium))), disk: disk, lives: chromium != ""}
 	var wg sync.WaitGroup
 	for worker := range 3 {
 		wg.Go(func() { p.work(worker, rounds) })
@@ -424,5 +494,9 @@ func TestPowerCuts(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, uint64(cuts+i)))
 		p.boot(t, random.IntN(steps+1), random)
 	}
-	t.Logf("%d cuts over %d steps, %d acknowledged facts looked at", cuts, steps, checked)
+	kinds := map[string]int{}
+	for _, f := range p.facts {
+		kinds[strings.TrimRight(f.what, "0123456789abcdef-")]++
+	}
+	t.Logf("%d cuts over %d steps, %d acknowledged facts looked at, of these kinds: %v", cuts, steps, checked, kinds)
 }
