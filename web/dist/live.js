@@ -199,8 +199,9 @@ toast.id),run()}}>${label}</button>`)}
   </div>`}var AppContext=U(null);var WORDS={__proto__:null,proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy wi\
 th this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used \
 before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It m\
-ay be mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"&&problem.body.snapshots?"The browser cannot open th\
-e files below, and would begin them anew. Nothing was changed. What is there now is kept when you go back to a snapshot.":WORDS[problem.code]||problem.message}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+ay be mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"?`The browser cannot open the files below, and would\
+ begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"There is no snapshot that\
+ opens. Files that are set aside stay on the server’s disk, and the browser begins without them."}`:WORDS[problem.code]||problem.message}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled2=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.

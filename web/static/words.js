@@ -177,7 +177,11 @@ const WORDS = {
 
 // problemWords returns what to do about a problem.
 export function problemWords(problem) {
-  if (problem.code === 'profile_damaged' && problem.body.snapshots) return 'The browser cannot open the files below, and would begin them anew. Nothing was changed. What is there now is kept when you go back to a snapshot.';
+  if (problem.code === 'profile_damaged') {
+    return `The browser cannot open the files below, and would begin them anew. Nothing was changed. ${problem.body.snapshots?.length > 0
+      ? 'What is there now is kept when you go back to a snapshot.'
+      : 'There is no snapshot that opens. Files that are set aside stay on the server’s disk, and the browser begins without them.'}`;
+  }
   return WORDS[problem.code] || problem.message;
 }
 

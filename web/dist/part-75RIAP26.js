@@ -207,9 +207,10 @@ he download did not work",build_not_found:"There is no such build",download_untr
 not run on the server"},WORDS={__proto__:null,proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace al\
 ready has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"\
 This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This ke\
-y isn’t valid. It may be mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"&&problem.body.snapshots?"The b\
-rowser cannot open the files below, and would begin them anew. Nothing was changed. What is there now is kept when you go back to a snapshot.":WORDS[problem.code]||
-problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+y isn’t valid. It may be mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"?`The browser cannot open the f\
+iles below, and would begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"Ther\
+e is no snapshot that opens. Files that are set aside stay on the server’s disk, and the browser begins without them."}`:WORDS[problem.code]||problem.message}
+function problemTitle(problem){return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
@@ -360,7 +361,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-SX3PWMKG.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-7ACLW52E.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
