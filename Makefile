@@ -78,17 +78,16 @@ check:
 # race looks for data races where goroutines meet. SQLite, translated from C, is compiled without the detector: that took
 # three quarters of the store's time, and what SQLite allocates is outside Go's heap, where the detector does not look. Its driver and its
 # libc are compiled with it. Most tests of the browser and of the shim wait more than they compute, so that others run
-# beside them.
+# beside them. Long trials in which one page or one command follows another are left to test-long: nothing meets there.
+ONE_BY_ONE := TestClosedPages|TestExtensionsThatReadFiles|TestHostileClient|TestPersonsPages
 race: export GOFLAGS := $(shell go env GOFLAGS) -gcflags=modernc.org/sqlite/lib=-race=false
 race: browser
-	@long=$$(deploy/long-trials.sh ./browser); \
-	echo "go test -race ./shim ./store ./proxy ./runs ./pool ./events ./identity ./problem ./leaks ./web ./api ./tests, beside the browser's"; \
+	@echo "go test -race ./shim ./store ./proxy ./runs ./pool ./events ./identity ./problem ./leaks ./web ./api ./tests, beside the browser's"; \
 	{ go test -race -p 2 -timeout 40m ./shim ./store ./proxy && \
 	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./events ./identity ./problem ./leaks ./web && \
-	  go test -race -short -count=1 -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -skip TestPageByKeys -p 2 ./api ./tests; } & others=$$!; \
-	WARREN_LONG=1 go test -race -short -timeout 40m -run "$$long" ./browser & trials=$$!; \
-	go test -race -short -p 1 -timeout 40m -skip "$$long" ./browser/...; result=$$?; \
-	wait $$trials || result=1; wait $$others || result=1; exit $$result
+	  go test -race -short -count=1 -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -skip TestPageByKeys -p 2 ./api ./tests; } & beside=$$!; \
+	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m -skip '$(ONE_BY_ONE)' ./browser/...; result=$$?; \
+	wait $$beside && exit $$result
 
 # fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m). In memory nothing waits for the disk.
 fuzz: export TMPDIR := $(if $(wildcard /dev/shm),/dev/shm,$(TMPDIR))

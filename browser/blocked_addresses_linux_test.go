@@ -339,25 +339,19 @@ func refusesExtension(t *testing.T, b *Browser, c *tester, may string) {
 	}
 }
 
-// inBothModes runs a test in a namespace, and as an ordinary user without one. With -short, which the race detector's round
-// has, root runs it once: in a namespace, or without one where there is none. Both have the same goroutines.
+// inBothModes runs a test in a namespace, and as an ordinary user without one.
 func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
-	ran := false
 	t.Run(InNamespace, func(t *testing.T) {
 		if os.Getenv(insideMark) != "" {
 			t.Skip("is the ordinary user's process; the one that started it takes the namespace")
 		}
 		needsNamespace(t)
-		ran = true
 		test(t, InNamespace)
 	})
 	t.Run(OnLoopback, func(t *testing.T) {
 		if os.Geteuid() != 0 {
 			test(t, OnLoopback)
 			return
-		}
-		if testing.Short() && ran {
-			t.Skip("has run in a namespace, with the same goroutines; it takes minutes for the race detector, and make test-long runs both")
 		}
 		home, err := os.MkdirTemp("", "wh")
 		if err != nil {

@@ -141,10 +141,8 @@ func TestHostileClient(t *testing.T) {
 		})
 		spec := p.spec()
 		spec.Network, spec.Files = network, map[string]string{InNamespace: FilesInNamespace, OnLoopback: FilesByGuard}[network]
-		files, most, mostPaths := hoard(t, c, &spec), 300, 70
-		if testing.Short() { // with the race detector: every way, to one file
-			files, most, mostPaths = files[:1], 75, 17
-		}
+		const most, mostPaths = 300, 70
+		files := hoard(t, c, &spec)
 		b := p.open(spec)
 		if err := b.Start(t.Context()); err != nil {
 			t.Fatal(err)
