@@ -298,7 +298,7 @@ func (s *machineServer) keep(id, text string) (snapshot string) {
 	return s.told(deed{What: didKeep, Profile: id, Text: text}, func(d *deed) {
 		dir := filepath.Join(s.data, "profiles", id, "chrome", "Default")
 		err := os.MkdirAll(dir, 0o700)
-		for _, name := range []string{"Cookies", "Copy"} {
+		for _, name := range []string{"Text", "Copy"} {
 			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat(text+"\n", 400)), 0o600))
 		}
 		if err != nil {
