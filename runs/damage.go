@@ -2,7 +2,6 @@ package runs
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,18 +69,10 @@ func repairedWarning(done *snapshots.Repaired, damage []snapshots.Damage) Warnin
 	return Warning{"repaired", text}
 }
 
-// setAside is the code of setAsideWarning.
-const setAside = "set_aside"
-
 // setAsideWarning tells of damaged data that a start goes on without.
 func setAsideWarning(damage []snapshots.Damage, where string) Warning {
-	return Warning{setAside, fmt.Sprintf("The profile's data were damaged (%s) No snapshot opens. What was damaged is in %s, and the "+
+	return Warning{"set_aside", fmt.Sprintf("The profile's data were damaged (%s) No snapshot opens. What was damaged is in %s, and the "+
 		"browser begins it anew.", describeDamage(damage), where)}
-}
-
-// hasWarning reports whether there is a warning of a code.
-func hasWarning(all []Warning, code string) bool {
-	return slices.ContainsFunc(all, func(w Warning) bool { return w.Code == code })
 }
 
 // restoredWarning tells of cookies that were kept while the last run went on.

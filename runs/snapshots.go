@@ -192,15 +192,18 @@ func (m *Manager) inspectData(ctx context.Context, row store.Profile, o Options,
 	case err != nil || len(damage) == 0:
 		return err
 	case kept != nil && len(damage) == 1 && damage[0].Cookies():
-		where, err := m.snapshots.SetAside(row.ID, damage[0])
+		where, err := m.snapshots.SetAside(row.ID, damage)
 		d.restore = err == nil
 		d.warnings = append(d.warnings, restoredWarning(kept, damage[0], where))
 		return err
 	case o.Repair:
-		w, err := m.repair(ctx, row, damage, o.SetAside)
-		d.warnings = append(d.warnings, w...)
-		d.restore = kept != nil && hasWarning(w, setAside) && slices.ContainsFunc(damage, snapshots.Damage.Cookies)
-		return err
+		w, left, err := m.repair(ctx, row, damage, o.SetAside)
+		if err != nil {
+			return err
+		}
+		d.warnings = append(d.warnings, w)
+		d.restore = left && kept != nil && slices.ContainsFunc(damage, snapshots.Damage.Cookies)
+		return nil
 	}
 	return m.damaged(ctx, row, damage, false)
 }
@@ -217,32 +220,34 @@ func (m *Manager) damaged(ctx context.Context, row store.Profile, damage []snaps
 	return ProfileDamaged(DamagedData{damage, all, row.HeadID}, tried)
 }
 
-// repair goes back to the newest snapshot that opens. With aside it goes on without what is damaged if there is none.
-func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapshots.Damage, aside bool) ([]Warning, error) {
+// repair goes back to the newest snapshot that opens. With mayLeave it goes on without what is damaged if there is none, and says that it
+// did.
+func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapshots.Damage, mayLeave bool) (w Warning, left bool,
+	err error) {
 	unlock, err := m.lockFolder(row.ID)
 	if err != nil {
-		return nil, err
+		return w, false, err
 	}
 	defer unlock()
 	done, err := m.snapshots.Repair(context.WithoutCancel(ctx), row)
 	switch {
 	case err != nil:
-		return nil, err
-	case done == nil && aside:
-		where, err := m.snapshots.SetAllAside(row.ID, damage)
+		return w, false, err
+	case done == nil && !mayLeave:
+		return w, false, m.damaged(ctx, row, damage, true)
+	case done == nil:
+		where, err := m.snapshots.SetAside(row.ID, damage)
 		if err != nil {
-			return nil, err
+			return w, false, err
 		}
 		m.log.Warn("a profile's data were damaged, and were set aside", "profile", row.ID, "damage", describeDamage(damage),
 			"folder", where)
-		return []Warning{setAsideWarning(damage, where)}, nil
-	case done == nil:
-		return nil, m.damaged(ctx, row, damage, true)
+		return setAsideWarning(damage, where), true, nil
 	}
 	m.forgetCookies(row.ID)
 	m.log.Warn("a profile's data were damaged, and were rolled back", "profile", row.ID, "damage", describeDamage(damage),
 		"snapshot", done.To.ID)
-	return []Warning{repairedWarning(done, damage)}, nil
+	return repairedWarning(done, damage), false, nil
 }
 
 // holdAtRest prevents a profile from starting that does not run. It waits for what goes on with its data. The error is

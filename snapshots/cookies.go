@@ -13,9 +13,9 @@ import (
 	"warren/store"
 )
 
-// asideFolder holds files that were damaged and that something else has taken the place of, as evidence. It is at the top of a profile's
-// folder, so that no snapshot has it.
-const asideFolder = "damaged"
+// asideFolder holds what was damaged and left the profile's data, each time in a folder of its own. It is at the top of a profile's
+// folder, so that no snapshot has it, and stays there until the profile is deleted for good.
+const asideFolder = "set-aside"
 
 // CookieKey returns the key that the cookies of a running profile are sealed with. It follows from the secret of the workspace.
 func (k *Keeper) CookieKey(ctx context.Context, workspace, profileID string, size int) ([]byte, error) {
@@ -26,46 +26,21 @@ func (k *Keeper) CookieKey(ctx context.Context, workspace, profileID string, siz
 	return hkdf.Key(sha256.New, secret, nil, "warren cookies "+profileID, size)
 }
 
-// SetAside moves a damaged database out of a profile's data, with what lies beside it, and returns where it is. What was set aside
-// before goes.
-func (k *Keeper) SetAside(profileID string, d Damage) (where string, err error) {
-	root, err := os.OpenRoot(k.profileDir(profileID))
-	if err != nil {
-		return "", k.problemOf(err)
-	}
-	defer root.Close() //nolint:errcheck // nothing is written through it
-	err = errors.Join(root.RemoveAll(asideFolder), root.Mkdir(asideFolder, 0o700))
-	for _, ending := range databaseEndings() {
-		from := filepath.FromSlash(path.Join(ofChrome, d.File+ending))
-		if err == nil {
-			err = root.Rename(from, filepath.Join(asideFolder, path.Base(d.File)+ending))
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	}
-	return filepath.Join(k.profileDir(profileID), asideFolder), k.problemOf(err)
-}
-
-// setAsideFolder holds what was damaged and has no successor, each time in a folder of its own. It is at the top of a profile's folder,
-// so that no snapshot has it, and stays there until the profile is deleted for good.
-const setAsideFolder = "set-aside"
-
-// SetAllAside moves damaged parts out of a profile's data, with what lies beside databases, and returns where they are. Nothing is
+// SetAside moves damaged parts out of a profile's data, with what lies beside databases, and returns where they are. Nothing is
 // deleted. The profile must not run.
-func (k *Keeper) SetAllAside(profileID string, all []Damage) (where string, err error) {
+func (k *Keeper) SetAside(profileID string, all []Damage) (where string, err error) {
 	root, err := os.OpenRoot(k.profileDir(profileID))
 	if err != nil {
 		return "", k.problemOf(err)
 	}
 	defer root.Close() //nolint:errcheck // nothing is written through it
-	into := filepath.Join(setAsideFolder, store.NewID())
+	into := filepath.Join(asideFolder, store.NewID())
 	for _, d := range all {
 		above := filepath.FromSlash(path.Dir(d.File))
 		if err := root.MkdirAll(filepath.Join(into, above), 0o700); err != nil {
 			return "", k.problemOf(err)
 		}
-		for _, ending := range databaseEndings() {
+		for _, ending := range []string{"", "-journal", "-wal", "-shm"} {
 			at := filepath.FromSlash(d.File + ending)
 			err := root.Rename(filepath.Join(ofChrome, at), filepath.Join(into, at))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // what is gone is a damage too
@@ -75,6 +50,3 @@ func (k *Keeper) SetAllAside(profileID string, all []Damage) (where string, err 
 	}
 	return filepath.Join(k.profileDir(profileID), into), nil
 }
-
-// databaseEndings returns what the names of a database's files end with.
-func databaseEndings() []string { return []string{"", "-journal", "-wal", "-shm"} }

@@ -281,10 +281,6 @@ func (p *powered) work(worker, rounds int) {
 			} else if i%3 == 0 {
 				p.start(o)
 			}
-		case 8:
-			if o.text != "" && len(mine) < 12 {
-				mine = append(mine, p.carry(o))
-			}
 		case 7:
 			if worker == 0 && random.IntN(2) == 0 {
 				p.backup()
@@ -293,6 +289,10 @@ func (p *powered) work(worker, rounds int) {
 				p.snapshot(o)
 				p.write(o, text+"!")
 				p.rollback(o)
+			}
+		case 8:
+			if o.text != "" && len(mine) < 12 {
+				mine = append(mine, p.carry(o))
 			}
 		}
 	}
@@ -460,8 +460,7 @@ exit 1`, dir, chromium)
 }
 
 // TestPowerCuts: after a power cut at any moment nothing is lost that was acknowledged, every database opens, and no head names a
-// missing object. WARREN_POWER_CUTS is how many cuts there are; with it runs of
-// Chromium are part of the work.
+// missing object. WARREN_POWER_CUTS is how many cuts there are; with it runs of Chromium are part of the work.
 func TestPowerCuts(t *testing.T) {
 	rounds, cuts, chromium := 30, 40, ""
 	if n, err := strconv.Atoi(os.Getenv("WARREN_POWER_CUTS")); err == nil {
