@@ -26,9 +26,9 @@ type earlyRequests struct {
 const reloadLimit = 10 * time.Second
 
 // reloadEarlyTabs reloads every tab that loaded before request interception was on. Chrome does not say which tabs have begun to load. So
-// every such tab is stopped, and Network.loadingFailed tells where there was a document to stop. Background tabs that have not begun stay
-// as they are. Requests of a page from the cache are dropped at the gate, since its renderer may stop too late. All commands here are
-// answered by the browser process, which does not wait for pages.
+// every such tab is stopped, and Network.loadingFailed tells where there was a document to stop. A tab that was stopped before it had
+// asked tells nothing, so every tab that is shown goes on. Background tabs that have not begun stay as they are. Requests of a page from
+// the cache are dropped at the gate, since its renderer may stop too late.
 //
 // all says that every tab of the web loads again: those whose request was paused had no cookies yet either.
 func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate, all bool) {
@@ -49,12 +49,24 @@ func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate, all bool) {
 			switch there := ctl.mux.call(ctx, p.Session, pageCheck, mainFrame(p), nil) == nil; {
 			case there:
 				ctl.reloadOnce(p)
-			case stopped[i] && ctl.takeUncertain(p.Target):
+			case (stopped[i] || ctl.isShown(ctx, p)) && ctl.takeUncertain(p.Target):
 				ctl.resumeNavigation(ctx, p)
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// shownLimit is how long a page may take to say whether it is shown.
+const shownLimit = 2 * time.Second
+
+// isShown reports whether a tab is the one that its window shows. In doubt it is.
+func (ctl *controller) isShown(ctx context.Context, p Page) bool {
+	ctx, cancel := context.WithTimeout(ctx, shownLimit)
+	defer cancel()
+	var hidden bool
+	err := ctl.evaluate(ctx, p, "document.hidden", &hidden)
+	return err != nil || !hidden
 }
 
 // pageCheck is a command that succeeds if a page of the web is shown.
