@@ -1,47 +1,30 @@
 package browser
 
 import (
-	"encoding/json"
 	"strings"
-)
 
-// Cookie is a cookie as Chrome tells it (CDP Network.Cookie), with all that it takes to be set again.
-type Cookie struct {
-	Name         string          `json:"name"`
-	Value        string          `json:"value"`
-	Domain       string          `json:"domain"` // without a dot in front: of this host alone
-	Path         string          `json:"path"`
-	Expires      float64         `json:"expires"` // seconds since 1970
-	Session      bool            `json:"session"` // it has no expiry
-	HTTPOnly     bool            `json:"httpOnly"`
-	Secure       bool            `json:"secure"`
-	SameSite     string          `json:"sameSite,omitempty"`
-	Priority     string          `json:"priority,omitempty"`
-	SourceScheme string          `json:"sourceScheme,omitempty"`
-	SourcePort   int             `json:"sourcePort,omitempty"`
-	PartitionKey json.RawMessage `json:"partitionKey,omitempty"`
-	Opaque       bool            `json:"partitionKeyOpaque,omitempty"` // of a partition that ends with its page
-}
+	"warren/state"
+)
 
 // cookieParam is CDP's Network.CookieParam.
 type cookieParam struct {
-	Name         string          `json:"name"`
-	Value        string          `json:"value"`
-	URL          string          `json:"url,omitempty"`
-	Domain       string          `json:"domain,omitempty"`
-	Path         string          `json:"path"`
-	Expires      *float64        `json:"expires,omitempty"`
-	HTTPOnly     bool            `json:"httpOnly"`
-	Secure       bool            `json:"secure"`
-	SameSite     string          `json:"sameSite,omitempty"`
-	Priority     string          `json:"priority,omitempty"`
-	SourceScheme string          `json:"sourceScheme,omitempty"`
-	SourcePort   int             `json:"sourcePort,omitempty"`
-	PartitionKey json.RawMessage `json:"partitionKey,omitempty"`
+	Name         string              `json:"name"`
+	Value        string              `json:"value"`
+	URL          string              `json:"url,omitempty"`
+	Domain       string              `json:"domain,omitempty"`
+	Path         string              `json:"path"`
+	Expires      *float64            `json:"expires,omitempty"`
+	HTTPOnly     bool                `json:"httpOnly"`
+	Secure       bool                `json:"secure"`
+	SameSite     string              `json:"sameSite,omitempty"`
+	Priority     string              `json:"priority,omitempty"`
+	SourceScheme string              `json:"sourceScheme,omitempty"`
+	SourcePort   int                 `json:"sourcePort,omitempty"`
+	PartitionKey *state.PartitionKey `json:"partitionKey,omitempty"`
 }
 
-// param returns what sets a cookie again. Chrome takes a domain for one with subdomains, so a host's own cookie is set by its address.
-func (c Cookie) param() cookieParam {
+// paramOf returns what sets a cookie again. Chrome takes a domain for one with subdomains, so a host's own cookie is set by its address.
+func paramOf(c state.Cookie) cookieParam {
 	p := cookieParam{Name: c.Name, Value: c.Value, Path: c.Path, HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
 		Priority: c.Priority, SourceScheme: c.SourceScheme, SourcePort: c.SourcePort, PartitionKey: c.PartitionKey}
 	if strings.HasPrefix(c.Domain, ".") {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/state"
 	"warren/testnet"
 )
 
@@ -45,7 +46,7 @@ func TestCookiesComeBack(t *testing.T) {
 		{Name: "__Host-x", Value: "1", URL: "https://a.example/", Path: "/", Secure: true, HTTPOnly: true, SameSite: "Strict"},
 		{Name: "odd", URL: "http://b.example/", Path: "/", SameSite: "Lax", SourceScheme: "Secure", SourcePort: 8443, Priority: "Low"},
 		{Name: "chips", Value: "c", URL: "https://w.example/", Path: "/", Secure: true, SameSite: "None", SourcePort: 443,
-			PartitionKey: json.RawMessage(`{"topLevelSite":"https://top.example","hasCrossSiteAncestor":true}`)},
+			PartitionKey: &state.PartitionKey{TopLevelSite: "https://top.example", HasCrossSiteAncestor: true}},
 		{Name: "tab", Value: "1", URL: "http://app.localhost/", Path: "/"}, {Name: "v6", Value: "1", URL: "http://[::1]/", Path: "/"},
 		{Value: "without a name", URL: "http://a.example/", Path: "/"},
 	} {
@@ -72,7 +73,7 @@ func TestCookiesComeBack(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "Default", "Cookies")); err != nil {
 		t.Fatal(err)
 	}
-	expired := Cookie{Name: "__Host-refused", Domain: ".a.example", Path: "/", Session: true} // keeps no other from being set
+	expired := state.Cookie{Name: "__Host-refused", Domain: ".a.example", Path: "/", Session: true} // keeps no other from being set
 	second := p.startWith(append(kept, expired))
 	if now := cookiesOf(t, second); !slices.Equal(now, told) {
 		t.Errorf("there are\n%s\nwant\n%s", strings.Join(now, "\n"), strings.Join(told, "\n"))
@@ -84,7 +85,7 @@ func TestCookiesComeBack(t *testing.T) {
 }
 
 // startWith starts a run that begins with cookies.
-func (p *profile) startWith(cookies []Cookie) *Browser {
+func (p *profile) startWith(cookies []state.Cookie) *Browser {
 	p.t.Helper()
 	spec := p.spec()
 	spec.Cookies = cookies

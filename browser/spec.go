@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"warren/state"
 )
 
 // Spec describes a run. Of its values only the folders' paths and the key's hash appear on Chrome's command line.
@@ -54,7 +56,7 @@ type Spec struct {
 	// Resolver is the URL template of a DNS-over-HTTPS server (RFC 8484), which Chrome asks beside its proxy; "": none.
 	Resolver string
 	// Cookies are set before any page loads, for a profile whose own file of them is lost; nil: none.
-	Cookies []Cookie
+	Cookies []state.Cookie
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment as "KEY=value", and replaces what is there.

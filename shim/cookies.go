@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"warren/browser"
+	"warren/state"
 )
 
 // Keeps the cookies of a running browser beside its data, sealed. A power cut may tear Chrome's own file; the next start then sets what
@@ -49,7 +50,7 @@ func cookiesFile(profileDir string) string { return filepath.Join(profileDir, "c
 // KeptCookies are the cookies of a run at a moment.
 type KeptCookies struct {
 	At      time.Time        `json:"at"`
-	Cookies []browser.Cookie `json:"cookies"`
+	Cookies []state.Cookie `json:"cookies"`
 }
 
 // cookieCipher is AES-256-GCM. Each seal has a random nonce.
