@@ -49,7 +49,7 @@ func cookiesFile(profileDir string) string { return filepath.Join(profileDir, "c
 
 // KeptCookies are the cookies of a run at a moment.
 type KeptCookies struct {
-	At      time.Time        `json:"at"`
+	At      time.Time      `json:"at"`
 	Cookies []state.Cookie `json:"cookies"`
 }
 
