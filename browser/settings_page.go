@@ -17,20 +17,10 @@ func (b *Browser) selectLanguages(ctx context.Context, languages []string) error
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
 	defer cancel()
-	session, leave, err := b.openSettings(ctx)
+	session, leave, err := b.openSettingsURL(ctx)
 	defer leave()
 	if err != nil {
 		return err
-	}
-	var arrived struct {
-		ErrorText string `json:"errorText"`
-	}
-	err = b.mux.call(ctx, session, "Page.navigate", map[string]string{"url": settingsURL}, &arrived)
-	if err == nil && arrived.ErrorText != "" {
-		err = errors.New(arrived.ErrorText)
-	}
-	if err != nil {
-		return fmt.Errorf("open the browser's settings: %w", err)
 	}
 	was, err := b.setting(ctx, session, fmt.Sprintf(`(await chrome.settingsPrivate.getPref(%q)).value`, selectedLanguages))
 	if err == nil { // before the change, so that a crash in between loses nothing
@@ -49,11 +39,38 @@ func (b *Browser) selectLanguages(ctx context.Context, languages []string) error
 	return err
 }
 
+// errSettingsOpen is the error for a settings page while another is open.
+var errSettingsOpen = errors.New("the last page is still on its way")
+
+// openSettingsURL opens the settings page, with the settings in it. leave must be called, also after an error.
+func (b *Browser) openSettingsURL(ctx context.Context) (session string, leave func(), err error) {
+	session, leave, err = b.openSettings(ctx)
+	if err != nil {
+		return "", leave, err
+	}
+	var arrived struct {
+		ErrorText string `json:"errorText"`
+	}
+	err = b.mux.call(ctx, session, "Page.navigate", map[string]string{"url": settingsURL}, &arrived)
+	if err == nil && arrived.ErrorText != "" {
+		err = errors.New(arrived.ErrorText)
+	}
+	if err != nil {
+		err = fmt.Errorf("open the browser's settings: %w", err)
+	}
+	return session, leave, err
+}
+
 // setting evaluates an expression on the settings page. Its result is a string.
 func (b *Browser) setting(ctx context.Context, session, expression string) (string, error) {
+	return evaluateText(ctx, b.mux, session, "(async () => ("+expression+"))()")
+}
+
+// evaluateText evaluates an expression whose result is a string, or a promise of one.
+func evaluateText(ctx context.Context, m *mux, session, expression string) (string, error) {
 	var r struct {
 		Result struct {
-			Value string `json:"value"`
+			Value json.RawMessage `json:"value"`
 		} `json:"result"`
 		Exception *struct {
 			Exception struct {
@@ -61,14 +78,17 @@ func (b *Browser) setting(ctx context.Context, session, expression string) (stri
 			} `json:"exception"`
 		} `json:"exceptionDetails"`
 	}
-	params := map[string]any{"expression": "(async () => (" + expression + "))()", "awaitPromise": true, "returnByValue": true}
-	if err := b.mux.call(ctx, session, "Runtime.evaluate", params, &r); err != nil {
+	params := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}
+	if err := m.call(ctx, session, "Runtime.evaluate", params, &r); err != nil {
 		return "", err
 	}
 	if r.Exception != nil {
-		return "", errors.New(r.Exception.Exception.Description)
+		text, _, _ := strings.Cut(r.Exception.Exception.Description, "\n")
+		return "", errors.New(text)
 	}
-	return r.Result.Value, nil
+	var text string
+	err := json.Unmarshal(r.Result.Value, &text)
+	return text, err
 }
 
 // settingsTimeout bounds the change of a preference. It takes a tenth of a second, and on a busy machine many times as long. It is not
@@ -86,7 +106,7 @@ type settingsOpened struct {
 // closes the page and returns when it has gone; Stop waits for that.
 func (b *Browser) openSettings(ctx context.Context) (session string, leave func(), err error) {
 	if !b.settings.TryLock() {
-		return "", func() {}, errors.New("the last page is still on its way")
+		return "", func() {}, errSettingsOpen
 	}
 	if isClosed(b.stopc) {
 		b.settings.Unlock()

@@ -57,6 +57,9 @@ type Spec struct {
 	Resolver string
 	// Cookies are set before any page loads, for a profile whose own file of them is lost; nil: none.
 	Cookies []state.Cookie
+	// Offline is a run without a network, for the profile's state alone. Listener is closed. No tab is restored, and the tabs of the last
+	// session stay for the next run.
+	Offline bool
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment as "KEY=value", and replaces what is there.

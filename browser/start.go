@@ -88,6 +88,9 @@ func (b *Browser) prepare() error {
 	if b.emulation.baseLocale, err = copyLocalePack(&b.spec, b.isolator.isolation().Files == FilesInNamespace); err != nil {
 		return err
 	}
+	if err := settleSession(&b.spec); err != nil {
+		return fmt.Errorf("keep the tabs of the last session: %w", err)
+	}
 	return writeSettings(&b.spec)
 }
 
@@ -160,6 +163,9 @@ func (b *Browser) supervise() {
 	<-piped
 	if err := removeSettings(&b.spec); err != nil {
 		b.log.Warn("what kept the browser from files and pages of its own stays in the profile's preferences", "error", err)
+	}
+	if err := restoreSession(b.spec.UserDataDir); err != nil {
+		b.log.Warn("the tabs of the last session come back at the next start", "error", err)
 	}
 	if err := os.RemoveAll(b.spec.TempDir); err != nil {
 		b.log.Warn("temporary folder not removed", "dir", b.spec.TempDir, "error", err)

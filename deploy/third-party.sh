@@ -51,7 +51,7 @@ awk -F '\t' '
     if (s ~ /silopenfontlicenseversion11/) return "OFL-1.1"
     if (s ~ /dedicatedtothepublic/) return "public domain"
     if (s ~ /^redistributionanduse.*(neitherthename|mustnotbeused)/) return "BSD-3-Clause"
-    if (s ~ /^bsd2clauselicense.*redistributionanduse/) return "BSD-2-Clause"
+    if (s ~ /^(bsd2clauselicense.*)?redistributionanduse/) return "BSD-2-Clause"
     if (s ~ /^thisprojectiscoveredbytwodifferentlicensesmitandapache/) return "MIT and Apache-2.0"
     print "unknown licence: " substr(s, 1, 80) > "/dev/stderr"
     exit 1

@@ -9,10 +9,10 @@ type Origin struct {
 	IndexedDB    []Database `json:"indexedDB,omitempty"`
 }
 
-// Item is an entry of localStorage. Both texts are UTF-16 in Chrome. Half a surrogate pair is written as its JSON escape.
+// Item is an entry of localStorage.
 type Item struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name  Text `json:"name"`
+	Value Text `json:"value"`
 }
 
 // Database is an IndexedDB database.
