@@ -1,0 +1,135 @@
+package state
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// Checks cookies by the rules that Chrome keeps (RFC 6265bis, net/cookies/canonical_cookie.cc). Whether a domain is a public suffix is
+// left to Chrome, whose list may be newer.
+
+const (
+	maxPair      = 4096 // bytes of name and value together
+	maxAttribute = 1024 // bytes of a domain or a path
+)
+
+// faultsOf says what is wrong with a cookie.
+func faultsOf(c Cookie, now time.Time) (f faults) {
+	f.require(c.Name != "" || c.Value != "", "It has neither a name nor a value.")
+	f.require(!hasControl(c.Name), "The name has a TAB, a NUL or another control character.")
+	f.require(!hasControl(c.Value), "The value has a TAB, a NUL or another control character.")
+	f.require(!strings.ContainsAny(c.Name, "=;"), "The name has = or ; in it.")
+	f.require(!strings.Contains(c.Value, ";"), "The value has a semicolon.")
+	f.require(strings.Trim(c.Name, " ") == c.Name && strings.Trim(c.Value, " ") == c.Value,
+		"The name or the value begins or ends with a space.")
+	f.require(c.Name != "" || !strings.HasPrefix(c.Value, "="), "It has no name, and its value begins with =.")
+	if n := len(c.Name) + len(c.Value); n > maxPair {
+		f = append(f, fmt.Sprintf("Name and value have %d bytes together, and may have %d.", n, maxPair))
+	}
+	f.require(strings.HasPrefix(c.Path, "/") && len(c.Path) <= maxAttribute && !hasControl(c.Path) && !strings.Contains(c.Path, ";"),
+		"The path must begin with /, and may have 1024 bytes without control characters and semicolons.")
+	f.require(c.SameSite != "None" || c.Secure, "SameSite=None needs a secure cookie.")
+	f.require(c.PartitionKey == nil || c.Secure, "A partitioned cookie must be secure.")
+	f.require(!c.Opaque, "It belongs to an opaque partition, which ends with its page.")
+	f.require(c.PartitionKey == nil || isSite(c.PartitionKey.TopLevelSite),
+		"The partition key must be a scheme and a host, such as https://example.com.")
+	f.require(c.Session || c.Expires > secondsOf(now), "It has expired.")
+	f.prefixes(c)
+	return f
+}
+
+// prefixes checks what a name's prefix promises. Chrome compares prefixes without regard to case, also at the beginning of a value that
+// has no name.
+func (f *faults) prefixes(c Cookie) {
+	shown := c.Name
+	if shown == "" {
+		shown = c.Value
+	}
+	host, secure := hasPrefixFold(shown, "__Host-"), hasPrefixFold(shown, "__Secure-")
+	f.require(c.Name != "" || !host && !secure, "It has no name, and its value begins as the name of a protected cookie.")
+	if host && c.Name != "" {
+		f.require(!strings.HasPrefix(c.Domain, "."), "A __Host- cookie must be of one host: no domain.")
+		f.require(c.Path == "/", "A __Host- cookie must have the path /.")
+	}
+	f.require(c.Name == "" || c.Secure || !host, "A __Host- cookie must be secure.")
+	f.require(c.Name == "" || c.Secure || !secure, "A __Secure- cookie must be secure.")
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+func secondsOf(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
+// isSite reports whether text is a scheme and a host. Chrome reduces it to the site.
+func isSite(text string) bool {
+	scheme, host, ok := strings.Cut(text, "://")
+	if !ok || scheme == "" || host == "" || strings.ContainsAny(host, "/?#@\\ ") || hasControl(text) || !utf8.ValidString(text) {
+		return false
+	}
+	return !strings.ContainsFunc(scheme, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })
+}
+
+// hostOf checks a cookie's domain and returns it as Chrome has it: in lower case and ASCII, with a dot in front where subdomains are
+// included. note tells of a conversion.
+func hostOf(domain string) (host, note string, f faults) {
+	name, dotted := strings.CutPrefix(domain, ".")
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		ascii, err := idna.Lookup.ToASCII(name)
+		f.require(err == nil, "The domain cannot be written in ASCII (IDNA).")
+		name, note = ascii, "domain_converted"
+	}
+	name = strings.ToLower(name)
+	address := isAddress(name)
+	f.require(address || isHost(name),
+		"The domain must be a host name without scheme, port and path, such as example.com or .example.com.")
+	f.require(!dotted || !address, "An address has no subdomains: write it without a dot in front.")
+	if dotted {
+		name = "." + name
+	}
+	return name, note, f
+}
+
+// isAddress reports whether a host is an IPv4 address, or an IPv6 address in brackets.
+func isAddress(host string) bool {
+	inner, v6 := strings.CutPrefix(host, "[")
+	if v6 {
+		inner, v6 = strings.CutSuffix(inner, "]")
+	}
+	a, err := netip.ParseAddr(inner)
+	return err == nil && a.Zone() == "" && (a.Is4() || v6)
+}
+
+// isHost reports whether a name has labels of letters, digits, - and _. Chrome takes the underscore.
+func isHost(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.ContainsFunc(label, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// siteOf returns the registrable domain of a cookie's domain, or its host where there is none.
+func siteOf(domain string) string {
+	host := strings.TrimPrefix(domain, ".")
+	if site, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil && !isAddress(host) {
+		return site
+	}
+	return host
+}
