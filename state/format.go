@@ -40,10 +40,11 @@ type Note struct {
 
 // Refusal is a cookie or a part of a storageState that is not taken, and why.
 type Refusal struct {
-	Index  int    `json:"index"`          // among those of the file, from 0
-	Line   int    `json:"line,omitempty"` // of a text file, from 1
+	Index  int    `json:"index"`           // among those of the file, from 0
+	Line   int    `json:"line,omitempty"`  // of a text file, from 1
+	Place  string `json:"place,omitempty"` // of a part of a storageState that is no cookie, such as origins[2].localStorage[0]
 	Name   string `json:"name"`
-	Domain string `json:"domain"`
+	Domain string `json:"domain"` // or the origin
 	Reason string `json:"reason"` // sentences, without the cookie's value
 }
 
@@ -169,10 +170,10 @@ func (c *collector) refuse(r Refusal) {
 // excerpt shortens a text of the file for an answer.
 func excerpt(s string) string {
 	const most = 100
-	if len(s) <= most {
-		return strings.Clone(s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.ToValidUTF8(strings.Clone(s), "\ufffd") // half a surrogate pair (wtf8.go)
 }
 
 func (c *collector) finish() *Cookies {
@@ -242,6 +243,7 @@ var noteMessages = map[string]string{
 	"date_windows":        "A date was in microseconds since 1601, as Chrome's database has it, and is converted.",
 	"date_text":           "A date was text and is converted.",
 	"domain_converted":    "A domain was not in ASCII and is converted (IDNA).",
+	"duplicate_items":     "An entry of localStorage stood more than once: the last one stays.",
 	"duplicates":          "A cookie stood more than once: the last one stays.",
 	"members":             "Members of the file that no cookie has are left out.",
 	"outside_domains":     "A cookie is of none of the domains that were asked for and is left out.",
@@ -262,11 +264,14 @@ var noteMessages = map[string]string{
 	"unprintable":         "A cookie has a TAB or another control character, which the format cannot have, and is left out.",
 }
 
+// maxFaults is how many faults of one entry are told.
+const maxFaults = 20
+
 // faults are sentences that say what is wrong.
 type faults []string
 
 func (f *faults) require(ok bool, sentence string) {
-	if !ok {
+	if !ok && len(*f) < maxFaults {
 		*f = append(*f, sentence)
 	}
 }

@@ -49,3 +49,24 @@ func seed(f *testing.F, patterns ...string) {
 		}
 	}
 }
+
+// FuzzStorageState: no file crashes the reader. What was read can be written and read again without a difference.
+func FuzzStorageState(f *testing.F) {
+	seed(f, "storage-state.json", "cdp.json")
+	f.Add([]byte(`{"origins":[{"origin":"http://[::1]:8080","localStorage":[{"name":"\ud83d\ude00","value":"\udc00\/"}],"opfs":[]}]}`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s, err := ReadStorageState(bytes.NewReader(file), now())
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := WriteStorageState(&again, s, now()); err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadStorageState(bytes.NewReader(again.Bytes()), now())
+		if err != nil || len(back.Cookies.Refused) > 0 || len(s.Origins)+len(s.Credentials) > 0 &&
+			!reflect.DeepEqual([]any{back.Origins, back.Credentials}, []any{s.Origins, s.Credentials}) {
+			t.Fatalf("%+v\nis written as %s\nand read again as\n%+v, %v", s, again.Bytes(), back, err)
+		}
+	})
+}

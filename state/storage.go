@@ -41,3 +41,27 @@ type Index struct {
 	MultiEntry   bool     `json:"multiEntry"`
 	Unique       bool     `json:"unique"`
 }
+
+// Credential is a passkey in the shape of Playwright's storageState. Its texts are base64url without padding, but for RPID.
+type Credential struct {
+	ID         string `json:"id"`
+	RPID       string `json:"rpId"` // the domain that it is for
+	UserHandle string `json:"userHandle"`
+	PrivateKey string `json:"privateKey"` // PKCS#8, DER
+	PublicKey  string `json:"publicKey"`  // SPKI, DER
+	SignCount  int64  `json:"signCount"`
+}
+
+// StorageFile is what a file of Playwright's storageState has.
+type StorageFile struct {
+	Cookies     Cookies // with the refusals and notes of the whole file
+	Origins     []Origin
+	Credentials []Credential
+	Failed      []Failure // of a profile's storage, what could not be read
+}
+
+// Failure is an origin whose storage could not be read or written.
+type Failure struct {
+	Origin string `json:"origin"`
+	Reason string `json:"reason"`
+}
