@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"warren/state"
@@ -16,6 +17,50 @@ func (b *Browser) Cookies(ctx context.Context) ([]state.Cookie, error) {
 	}
 	err := b.mux.call(ctx, "", "Storage.getCookies", struct{}{}, &got)
 	return got.Cookies, err
+}
+
+// WriteCookies sets cookies, and removes others. refused says why Chrome did not take one of those to set, by its index. What is there
+// afterwards decides: Chrome drops some cookies without an error.
+func (b *Browser) WriteCookies(ctx context.Context, set, remove []state.Cookie) (refused map[int]string, err error) {
+	m := b.mux
+	params := make([]cookieParam, 0, len(remove)+len(set))
+	for _, c := range remove {
+		p := paramOf(c)
+		p.Expires = new(1.0) // Chrome removes what has expired; CDP's own removal does not know the partition of all versions
+		params = append(params, p)
+	}
+	for _, c := range set {
+		params = append(params, paramOf(c))
+	}
+	if len(params) == 0 {
+		return nil, nil
+	}
+	refused = map[int]string{}
+	if m.setCookies(ctx, params) != nil { // one is not well formed, and none was set
+		for i := range params {
+			err := m.setCookies(ctx, params[i:i+1])
+			if _, said := errors.AsType[*ProtocolError](err); err != nil && !said {
+				return nil, err
+			}
+			if err != nil && i >= len(remove) {
+				refused[i-len(remove)] = "the browser refuses it"
+			}
+		}
+	}
+	there, err := b.Cookies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept := map[state.Key]bool{}
+	for _, c := range there {
+		kept[c.Key()] = true
+	}
+	for i, c := range set {
+		if refused[i] == "" && !kept[c.Key()] {
+			refused[i] = "the browser did not keep it: it has expired, or its domain has too many"
+		}
+	}
+	return refused, nil
 }
 
 // restoreCookies sets cookies. One that Chrome refuses, such as one that has expired, keeps no other from being set.

@@ -23,6 +23,40 @@ type StorageFault struct {
 	Reason string `json:"reason"` // a sentence
 }
 
+// OpenOrigins returns the origins of the documents that are open, also of frames.
+func (b *Browser) OpenOrigins(ctx context.Context) (all []string) {
+	for _, s := range b.mux.controllerSessions("") {
+		if !hasFrames(s.kind) {
+			continue
+		}
+		var got struct {
+			Tree frameTree `json:"frameTree"`
+		}
+		if b.mux.call(ctx, s.id, "Page.getFrameTree", nil, &got) == nil {
+			all = got.Tree.origins(all)
+		}
+	}
+	return all
+}
+
+// frameTree is what is read of Page.FrameTree (CDP).
+type frameTree struct {
+	Frame struct {
+		Origin string `json:"securityOrigin"`
+	} `json:"frame"`
+	Children []frameTree `json:"childFrames"`
+}
+
+func (t frameTree) origins(all []string) []string {
+	if strings.HasPrefix(t.Frame.Origin, "http") {
+		all = append(all, t.Frame.Origin)
+	}
+	for _, c := range t.Children {
+		all = c.origins(all)
+	}
+	return all
+}
+
 // ReadStorage reads the storage of origins. Origins that have none are left out. The faults say what is missing.
 func (b *Browser) ReadStorage(ctx context.Context, origins []string, local, databases bool) ([]state.Origin, []StorageFault, error) {
 	all := make([]visit, len(origins))
@@ -92,7 +126,7 @@ func (b *Browser) WriteStorage(ctx context.Context, origins []state.Origin, repl
 
 // sortItems sorts by name: the order of pages has no meaning.
 func sortItems(all []state.Item) {
-	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // scriptCall is an expression that calls a function of storage.js. Its argument is JSON, as text: no member is taken for a prototype.

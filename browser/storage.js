@@ -76,6 +76,7 @@ const encode = async (v, known = new Map()) => {
   return {o, id}
 }
 
+const errors = {Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError}
 const special = {undefined: undefined, null: null, NaN, Infinity, '-Infinity': -Infinity, '-0': -0}
 
 // decode reads what encode has written, and what Playwright writes.
@@ -88,7 +89,7 @@ const decode = (v, known = new Map()) => {
   if ('u' in v) return String(v.u)
   if ('bi' in v) return BigInt(v.bi)
   if ('r' in v) return new RegExp(v.r.p, v.r.f)
-  if ('e' in v) return Object.defineProperties(new (globalThis[v.e.n] ?? Error)(v.e.m), {stack: {value: v.e.s, configurable: true, writable: true}})
+  if ('e' in v) return Object.defineProperties(new (Object.hasOwn(errors, v.e.n) ? errors[v.e.n] : Error)(v.e.m), {stack: {value: v.e.s, configurable: true, writable: true}})
   if ('ta' in v) return new numbers[v.ta.k](bytesOf(v.ta.b).buffer)
   if ('ab' in v) return bytesOf(v.ab.b).buffer
   if ('dv' in v) return new DataView(bytesOf(v.dv.b).buffer)

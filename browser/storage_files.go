@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -102,22 +103,48 @@ func originOf(key string) (origin string, single bool) {
 }
 
 // chromeText reads text with a byte for its encoding in front: 0 UTF-16, little-endian; 1 Latin-1.
-func chromeText(b []byte) (state.Text, error) {
+func chromeText(b []byte) (string, error) {
 	switch {
 	case len(b) > 0 && b[0] == 1:
 		out := make([]rune, 0, len(b))
 		for _, c := range b[1:] {
 			out = append(out, rune(c))
 		}
-		return state.Text(out), nil
+		return string(out), nil
 	case len(b)%2 == 1 && b[0] == 0:
 		units := make([]uint16, 0, len(b)/2)
 		for i := 1; i < len(b); i += 2 {
 			units = append(units, uint16(b[i])|uint16(b[i+1])<<8)
 		}
-		return state.TextOf(units), nil
+		return state.FromUTF16(units), nil
 	}
 	return "", errors.New("a text has an encoding that is not known")
+}
+
+// SyncState makes sure that the files of cookies and storage are on the disk (fsync).
+func SyncState(userDataDir string) error {
+	dir := filepath.Join(userDataDir, profileFolder)
+	var all error
+	for _, name := range []string{"Cookies", "Cookies-journal", "Network", "Local Storage", "IndexedDB", "."} {
+		root := filepath.Join(dir, name)
+		all = errors.Join(all, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || !e.IsDir() && !e.Type().IsRegular() || e.IsDir() && runtime.GOOS == "windows" {
+				return err // folders cannot be flushed there
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			if err = errors.Join(f.Sync(), f.Close()); err == nil && name == "." { // the folder itself, not all that is in it
+				err = fs.SkipAll
+			}
+			return err
+		}))
+	}
+	return all
 }
 
 // databaseOrigins returns the origins of the folders of IndexedDB, which are named by scheme, host and port

@@ -17,20 +17,6 @@ import (
 
 // Manages the files of a profile: what its browsers download, and uploads for its pages.
 
-// runningProcess returns the profile's run and the connection to its process; both nil if it does not run. During a
-// start it fails, because the start empties the folder.
-func (m *Manager) runningProcess(profileID string) (*run, *shim.Client, error) {
-	run := m.runOf(profileID)
-	if run == nil || run.isHold {
-		return nil, nil, nil
-	}
-	client, err := run.process()
-	if err != nil {
-		return nil, nil, StartsJustNow()
-	}
-	return run, client, nil
-}
-
 // IsRunning reports whether a profile's browser accepts commands. During a start the error is profile_busy.
 func (m *Manager) IsRunning(profileID string) (bool, error) {
 	run, _, err := m.runningProcess(profileID)

@@ -30,6 +30,7 @@ type PastRun struct {
 	ByRules    *int64       `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused; null while it is not known."`
 	Lines      []string     `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
 	Headless   *bool        `json:"headless" doc:"null, as browser and proxy: the run is from before this was kept."`
+	Offline    bool         `json:"offline" doc:"It had no network: it was opened for its cookies or storage while the profile did not run."`
 	Browser    *UsedBrowser `json:"browser"`
 	Proxy      *Egress      `json:"proxy" doc:"null also for a direct connection."`
 	Usage      *Usage       `json:"usage" doc:"As GET /runs shows it; null when the run is over."`
@@ -44,6 +45,7 @@ type endedRun struct {
 // ranWith is the part of the start's answer that the history keeps.
 type ranWith struct {
 	Headless *bool        `json:"headless,omitempty"`
+	Offline  bool         `json:"offline,omitempty"`
 	Browser  *UsedBrowser `json:"browser,omitempty"`
 	Proxy    *Egress      `json:"proxy,omitempty"`
 }
@@ -82,7 +84,7 @@ func (m *Manager) PastRun(ctx context.Context, row store.Run) (PastRun, error) {
 	if err := json.Unmarshal([]byte(row.Record), &ended.ranWith); err != nil {
 		return out, fmt.Errorf("the record of run %s: %w", row.ID, err)
 	}
-	out.Headless, out.Browser, out.Proxy = ended.Headless, ended.Browser, ended.Proxy
+	out.Headless, out.Offline, out.Browser, out.Proxy = ended.Headless, ended.Offline, ended.Browser, ended.Proxy
 	if row.EndedAt == nil {
 		last := m.pendingEndOf(row.ProfileID, row.ID)
 		if last == nil {

@@ -99,6 +99,20 @@ func (m *Manager) runOf(profileID string) *run {
 	return m.byProfile[profileID]
 }
 
+// runningProcess returns the profile's run and the connection to its process; both nil if it does not run. During a
+// start it fails, because the start empties the folder.
+func (m *Manager) runningProcess(profileID string) (*run, *shim.Client, error) {
+	run := m.runOf(profileID)
+	if run == nil || run.isHold {
+		return nil, nil, nil
+	}
+	client, err := run.process()
+	if err != nil {
+		return nil, nil, StartsJustNow()
+	}
+	return run, client, nil
+}
+
 // Status returns a profile's current status and run. resting is the status to use if there is no run (StatusAtRest).
 func (m *Manager) Status(profileID, resting string) (string, *Info) {
 	m.mu.Lock()

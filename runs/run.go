@@ -22,7 +22,7 @@ type run struct {
 	successor *run // replaces this run when it ends; nil: none. Guarded by Manager.mu
 
 	mu           sync.Mutex
-	state        state // only to writes it
+	state        stage // only to writes it
 	answer       *Started
 	startedWith  *startedWith // nil if no record of the start can be read
 	pendingCheck *exitLookup  // the exit check that outlasted the start
@@ -58,7 +58,7 @@ type run struct {
 	endReport *End               // valid after done is closed
 }
 
-func newRun(id, profileID, workspaceID string, s state) *run {
+func newRun(id, profileID, workspaceID string, s stage) *run {
 	return &run{id: id, name: Name(id), profileID: profileID, workspaceID: workspaceID, state: s, statusBefore: "stopped",
 		cancel: func() {}, stopc: make(chan struct{}), killc: make(chan struct{}), ready: make(chan struct{}), done: make(chan struct{}),
 		abandoned: make(chan struct{})}
@@ -102,11 +102,11 @@ func (r *run) process() (*shim.Client, error) {
 	return r.client, nil
 }
 
-// state is the stage of a run between its claim and its recorded end.
-type state uint8
+// stage is where a run is between its claim and its recorded end.
+type stage uint8
 
 const (
-	starting state = iota // being planned, queued or launched
+	starting stage = iota // being planned, queued or launched
 	running               // its start is recorded, or it was adopted
 	stopping              // a stop was requested; a hold is always in this state
 	ended                 // its end is recorded, or its start failed
@@ -114,11 +114,11 @@ const (
 
 // String returns the state's name in the API and the database. An ended run has no such name, because its profile shows
 // the status of its last run.
-func (s state) String() string { return [...]string{"starting", "running", "stopping", "ended"}[s] }
+func (s stage) String() string { return [...]string{"starting", "running", "stopping", "ended"}[s] }
 
 // successors returns the states that may follow s.
-func (s state) successors() []state {
-	return [...][]state{
+func (s stage) successors() []stage {
+	return [...][]stage{
 		starting: {running, ended},
 		running:  {stopping, ended},
 		stopping: {ended},
@@ -128,7 +128,7 @@ func (s state) successors() []state {
 
 // to moves the run to the next state. It returns false and changes nothing if next may not follow. Nothing else writes
 // the state.
-func (r *run) to(next state) bool {
+func (r *run) to(next stage) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !slices.Contains(r.state.successors(), next) {
@@ -139,7 +139,7 @@ func (r *run) to(next state) bool {
 }
 
 // now returns the run's state.
-func (r *run) now() state {
+func (r *run) now() stage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state

@@ -179,7 +179,15 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options)
 			m.log.Warn("the cookies that were kept of a run cannot be used", "profile", row.ID, "cause", err)
 		}
 	}
-	return d, m.inspectData(ctx, row, o, kept, &d)
+	if err := m.inspectData(ctx, row, o, kept, &d); err != nil || row.Temporary {
+		return d, err
+	}
+	w, err := m.settleStateWrite(ctx, row, d)
+	if w.Code != "" {
+		d.warnings = append(d.warnings, w)
+	}
+	d.restore = d.restore && err == nil
+	return d, err
 }
 
 // inspectData looks at the data of a profile that is about to start. The caller holds it. Lost cookies are replaced by those that were

@@ -361,17 +361,27 @@ func (p *process) newState() State {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir),
+		TempDir: tempDir(s.Name), FilesDir: s.filesDir(), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir),
 		Headless: s.Headless, Files: s.Files, Protected: s.Protected,
 		Siblings: tempPrefixes(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable,
 		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
-		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Logger: log}
+		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Offline: s.Offline, Logger: log}
 }
 
-func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }
+// filesDir returns the run's own folder for clients' files; "": it has no clients.
+func (s Spec) filesDir() string {
+	if s.Offline {
+		return ""
+	}
+	return FilesDir(s.ProfileDir)
+}
 
-// makeFiles creates the run's own folder for clients' files, empty, and the folder for the browser's libraries.
+// makeFiles creates the run's own folder for clients' files, empty, and the folder for the browser's libraries. A run that is offline has
+// no clients, and leaves the files of the last run.
 func (s Spec) makeFiles() error {
+	if s.Offline {
+		return os.MkdirAll(homeDir(s.ProfileDir), 0o700)
+	}
 	dir := FilesDir(s.ProfileDir)
 	err := errors.Join(os.RemoveAll(dir), os.RemoveAll(downloadsList(s.ProfileDir)), os.MkdirAll(homeDir(s.ProfileDir), 0o700))
 	for _, name := range []string{"downloads", "uploads"} {
@@ -398,6 +408,10 @@ const firstWatchTimeout = 5 * time.Second
 func (p *process) cookieKeeper() *cookieKeeper {
 	return &cookieKeeper{browser: p.browser, log: p.log, folder: p.spec.ProfileDir, chrome: userDataDir(p.spec.ProfileDir),
 		profile: p.spec.ProfileID, key: p.spec.CookieKey}
+}
+
+func (p *process) stateKeeper() *stateKeeper {
+	return &stateKeeper{p.browser, p.spec.ProfileDir, p.spec.ProfileID, p.spec.CookieKey, p.spec.Offline}
 }
 
 // keepCookies keeps the cookies until the browser has exited.
@@ -498,8 +512,13 @@ func (p *process) finish() {
 		e.Lines = exit.Lines
 	}
 	p.end = e
-	if e.isInOrder() && len(p.spec.CookieKey) > 0 { // Chrome has written its own file
-		p.cookieKeeper().forget()
+	if e.isInOrder() { // Chrome has written its own files
+		if len(p.spec.CookieKey) > 0 {
+			p.cookieKeeper().forget()
+		}
+		if err := p.stateKeeper().settle(); err != nil {
+			p.log.Warn("a change of the state is made once more at the next start", "cause", err)
+		}
 	}
 	if err := writeEnd(p.spec.RunDir, p.spec.Name, e); err != nil {
 		p.log.Error("the end report could not be written", "cause", err)

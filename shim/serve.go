@@ -31,6 +31,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("POST /picture", p.servePicture)
 	mux.HandleFunc("PUT /capabilities", refuseExpired(p.serveCapabilities))
 	mux.HandleFunc("DELETE /debug-port", p.serveCloseDebugPort)
+	p.stateKeeper().handle(mux)
 	p.handleClients(mux)
 	return mux
 }
@@ -49,13 +50,6 @@ func (p *process) live() http.Handler {
 		r.Header.Set("X-Warren-Run", p.spec.RunID)
 		view.ServeHTTP(w, r)
 	})
-}
-
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.Encode(v) //nolint:errcheck // the server may be gone
 }
 
 // watch streams notices to a server, current ones first, and the end as the last line. While the connection is open,

@@ -73,7 +73,8 @@ type Spec struct {
 	CookieKey    []byte        `json:"cookieKey"`    // what the kept cookies are sealed with; none: they are not kept
 	// RestoreCookies sets the cookies that are kept, since Chrome's own file of them is lost.
 	RestoreCookies bool `json:"restoreCookies"`
-	Warm           bool `json:"warm"` // the browser starts now, and belongs to the profile of a second Spec
+	Offline        bool `json:"offline"` // a run without a network, for the profile's state alone
+	Warm           bool `json:"warm"`    // the browser starts now, and belongs to the profile of a second Spec
 }
 
 // Rights are the permissions of a run's client.
@@ -88,6 +89,8 @@ type Rules struct {
 	Deny  []string `json:"deny"`
 	Log   bool     `json:"log"`
 }
+
+func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }
 
 // homeDir is the folder for the caches and settings that the browser's libraries would write to the user's home.
 func homeDir(profileDir string) string { return filepath.Join(profileDir, "home") }

@@ -9,10 +9,10 @@ type Origin struct {
 	IndexedDB    []Database `json:"indexedDB,omitempty"`
 }
 
-// Item is an entry of localStorage.
+// Item is an entry of localStorage. Both texts are UTF-16 in Chrome. Half a surrogate pair is written as its JSON escape.
 type Item struct {
-	Name  Text `json:"name"`
-	Value Text `json:"value"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Database is an IndexedDB database.

@@ -75,6 +75,24 @@ func appendHalf(b []byte, r rune) []byte {
 	return append(b, 0xed, 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
 }
 
+// FromUTF16 returns the text of UTF-16 code units, halves of pairs too.
+func FromUTF16(units []uint16) string {
+	var out []byte
+	for i := 0; i < len(units); i++ {
+		first := rune(units[i])
+		switch {
+		case i+1 < len(units) && utf16.DecodeRune(first, rune(units[i+1])) != utf8.RuneError:
+			i++
+			out = utf8.AppendRune(out, utf16.DecodeRune(first, rune(units[i])))
+		case utf16.IsSurrogate(first):
+			out = appendHalf(out, first)
+		default:
+			out = utf8.AppendRune(out, first)
+		}
+	}
+	return string(out)
+}
+
 // unquote returns the text of a JSON string, which is known to be one.
 func unquote(raw []byte) string {
 	if text, err := jsontext.AppendUnquote(nil, raw); err == nil {

@@ -1,0 +1,21 @@
+package shim
+
+import (
+	"context"
+	"net/http"
+)
+
+// ReadState reads the state of the run's profile.
+func (c *Client) ReadState(ctx context.Context, r StateRead) (out ProfileState, err error) {
+	return out, c.call(ctx, http.MethodPost, "/state/read", r, &out)
+}
+
+// WriteState changes the state of the run's profile. With an error the next opening of the profile may make the same write.
+func (c *Client) WriteState(ctx context.Context, w StateWrite) (out StateWritten, err error) {
+	return out, c.call(ctx, http.MethodPost, "/state/write", w, &out)
+}
+
+// RedoState makes the write again that a kill has cut off.
+func (c *Client) RedoState(ctx context.Context) (out StateWritten, err error) {
+	return out, c.call(ctx, http.MethodPost, "/state/redo", nil, &out)
+}
