@@ -15,8 +15,8 @@ import (
 	"warren/store"
 )
 
-// Records who reads secrets, exports and imports profiles, makes and renames workspaces, and installs browsers. The record is written
-// before the answer.
+// Records who reads secrets, cookies and storage, writes or clears them, exports and imports profiles, makes and renames workspaces, and
+// installs browsers. The record is written before the answer.
 
 // auditJSON is one record of the audit log.
 type auditJSON struct {
@@ -67,7 +67,7 @@ func (s *API) auditEntry(ctx context.Context, action, workspace, object string, 
 // auditList holds the query parameters of the audit log.
 type auditList struct {
 	Paging
-	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import"`
+	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import,cookies.read,cookies.write,cookies.delete,storage.read,storage.write,profile.clear"`
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {

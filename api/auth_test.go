@@ -109,6 +109,12 @@ func routeTable() map[string]route {
 		"GET " + p + "/profiles/{id}/export":                    {scope: "secrets", kind: "profile", query: "unsealed=true"},
 		"GET " + p + "/profiles/export":                         {scope: "secrets", query: "unsealed=true&ids=none"},
 		"POST " + p + "/profiles/import":                        {scope: "write", query: "x=1"}, // refused before secrets is asked for
+		"GET " + p + "/profiles/{id}/cookies":                   {scope: "secrets", kind: "profile"},
+		"PUT " + p + "/profiles/{id}/cookies":                   {scope: "write", kind: "profile", body: `[]`},
+		"DELETE " + p + "/profiles/{id}/cookies":                {scope: "write", kind: "profile"},
+		"GET " + p + "/profiles/{id}/storage-state":             {scope: "secrets", kind: "profile"},
+		"PUT " + p + "/profiles/{id}/storage-state":             {scope: "write", kind: "profile", body: `{"origins":[]}`},
+		"POST " + p + "/profiles/{id}/clear":                    {scope: "write", kind: "profile", body: `{"kinds":["cache"]}`},
 		"POST " + p + "/profiles/batch-create":                  {scope: "write", body: `{"count":2,"name":"x"}`},
 		"GET " + p + "/pressure":                                {scope: "read"},
 		"GET " + p + "/profiles/{id}/runs":                      {scope: "read", kind: "profile"},

@@ -71,6 +71,7 @@ var moreErrors = map[string][]int{
 	"importProxies": {409}, "restoreProfile": {409},
 	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409},
 	"exportProfile": {409}, "exportProfiles": {409},
+	"getCookies": {409, 503, 504, 507}, "getStorageState": {409, 503, 504, 507}, "deleteCookies": {409, 504}, "clearProfile": {409, 504},
 	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
 	"updateProxy": {409, 412}, "patchProxy": {409, 412}, "deleteProxy": {409, 412},
 	"startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "stopProfile": {409}, "failbackProfile": {409},
@@ -142,6 +143,7 @@ func (s *API) describe() []byte {
 	showLists(o)
 	showFiles(o)
 	showArchives(o)
+	showState(o)
 	showJobs(o)
 	showInstallation(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))

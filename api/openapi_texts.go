@@ -159,9 +159,26 @@ var descriptions = map[string]string{
 		"`@` is in `url`, with %XX. Names, tags and notes that begin so get a `'` in front, which import removes.",
 	"proxySecret": "The only way to a stored password except an export with `secrets`. The access is recorded (GET /audit) " +
 		"before it is answered. If it cannot be recorded, nothing is answered.",
+	"getCookies": "As Playwright and Puppeteer (`playwright`), CDP's Network.Cookie (`cdp`), Cookie-Editor and EditThisCookie " +
+		"(`cookie-editor`) or curl and wget (`netscape`) write them. JSON formats are arrays. `X-Warren-Lost` has the codes of what the " +
+		"format does not carry, with how many cookies each is about (`same_site=12, priority=3`). Cookies that are probably bound to " +
+		"their device have `\"portable\":\"suspect\"`; nothing else says that a cookie works elsewhere.\n\n" +
+		"The profile may run or not. A stopped one is opened without a network. Each read is recorded (GET /audit) before it is " +
+		"answered. docs/state.md describes the formats.",
+	"putCookies": putStateText + "The body is one of the formats of getCookies, and its content decides which, unless `format` or the " +
+		"media type `text/plain` (Netscape) says so.",
+	"deleteCookies": "Those of the domains and of their subdomains; without `domain` all of them. Needs the scope `secrets` too. Each " +
+		"deletion is recorded (GET /audit).",
+	"getStorageState": "Cookies, localStorage and IndexedDB in the shape of Playwright's storageState. Playwright's " +
+		"`browser.newContext({ storageState })` takes the file. `failed` names origins that could not be read, and why; without " +
+		"failures it is absent. Headers and records are those of getCookies.",
+	"putStorageState": putStateText + "The body is a storageState of Playwright, with at most 1,000 origins. Passkeys (`credentials`) " +
+		"are left out, and told in `lost`.",
+	"clearProfile": "Removes data of a profile that runs or not. `storage` is localStorage, IndexedDB, caches of service workers and " +
+		"the like. Each request is recorded (GET /audit).",
 	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, each export and import of profiles, each " +
-		"workspace made or renamed, and each request to install a browser. A record has the key, the action, the " +
-		"object, the time and the caller's address. A key that sees some workspaces only sees their records.",
+		"read and change of cookies and storage, each workspace made or renamed, and each request to install a browser. A record has " +
+		"the key, the action, the object, the time and the caller's address. A key that sees some workspaces only sees their records.",
 	"updateProxy": updateProxyText,
 	"patchProxy":  updateProxyText,
 	"deleteProxy": "Refused while a profile uses the proxy: no deletion makes a profile connect directly.",
@@ -198,6 +215,16 @@ const updateProxyText = "Merges. A new address or new credentials clear `lastChe
 	"`runs` says what became of each. With `cut=true` connections through the old address are closed.\n\n" +
 	"Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`. A stored password is " +
 	"only sent to the server that it was given for."
+
+// putStateText begins the description of both writes.
+const putStateText = "What can be taken is taken. What Chrome would refuse, or keep as another cookie, is in `refused` with all its " +
+	"reasons. `lost` and `notices` say what the file has and no profile can have, and what was converted. A file that cannot be read as " +
+	"a whole is 400 `malformed_json` and changes nothing.\n\n" +
+	"`mode=merge` keeps what the file does not have. `replace-domains` removes it for the domains of the file and their subdomains. " +
+	"`replace-all` removes all of it, and needs `confirm=true`. A replacement by a file of which no cookie can be taken is 422. " +
+	"`dryRun=true` changes nothing and answers the counts.\n\n" +
+	"At most 64 MiB and 200,000 cookies, of which Chrome keeps 3,300. The profile may run or not. Needs the scope `secrets` too. Each " +
+	"change is recorded (GET /audit).\n\n"
 
 // exportText begins the description of both exports.
 const exportText = "One file with settings and data: cookies, storage, history, extensions and saved passwords, as they are now. Proxies " +

@@ -43,6 +43,11 @@ func (s *API) routes() {
 	add(s, scopeWrite, "POST /profiles/{id}/clone", "cloneProfile", "Clone a profile, with its data if asked", s.cloneProfile)
 	add(s, scopeSecrets, "GET /profiles/{id}/export", "exportProfile", "Export a profile with its data", s.exportProfile)
 	add(s, scopeSecrets, "GET /profiles/export", "exportProfiles", "Export several profiles with their data", s.exportProfiles)
+	add(s, scopeSecrets, "GET /profiles/{id}/cookies", "getCookies", "Cookies: read those of a profile", s.getCookies)
+	add(s, scopeWrite, "DELETE /profiles/{id}/cookies", "deleteCookies", "Cookies: delete those of a profile", s.deleteCookies)
+	add(s, scopeSecrets, "GET /profiles/{id}/storage-state", "getStorageState", "Storage: read a profile's cookies and storage",
+		s.getStorageState)
+	add(s, scopeWrite, "POST /profiles/{id}/clear", "clearProfile", "Clear: remove data of a profile", s.clearProfile)
 	add(s, scopeWrite, "POST /profiles/batch-create", "createProfiles", "Batch create: make many profiles at once", s.createProfiles)
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Batch: act on many profiles", s.batch)
 	add(s, scopeRead, "GET /jobs", "listJobs", "Jobs: list those of this key", s.listJobs)
@@ -85,6 +90,8 @@ func (s *API) routes() {
 	// Streams, sockets and files, which huma does not serve.
 	s.stream(scopeRead, "GET /events", s.streamEvents)
 	s.stream(scopeWrite, "POST /profiles/import", s.importProfiles)
+	s.stream(scopeWrite, "PUT /profiles/{id}/cookies", s.putCookies)
+	s.stream(scopeWrite, "PUT /profiles/{id}/storage-state", s.putStorageState)
 	s.stream(scopeRun, "GET /profiles/{id}/downloads/{name}", s.getDownload)
 	s.stream(scopeRun, "PUT /profiles/{id}/uploads/{name}", s.putUpload)
 	s.stream(scopeRun, "/profiles/{id}/cdp", s.byKey("cdp", s.serveCDP))

@@ -33,19 +33,19 @@ func Formats() []Format { return []Format{Playwright, Netscape, CookieEditor, CD
 
 // Note tells of a loss or of something that was done with cookies. It stands once for each kind.
 type Note struct {
-	Code    string `json:"code"`    // for programs
-	Count   int    `json:"count"`   // how many cookies, or members, it is about
-	Message string `json:"message"` // for people
+	Code    string `json:"code" doc:"For programs." example:"same_site_not_given"`
+	Count   int    `json:"count" doc:"How many cookies, or members, it is about." example:"12"`
+	Message string `json:"message" doc:"For people." example:"The file says nothing of SameSite: Chrome treats these cookies as Lax."`
 }
 
 // Refusal is a cookie or a part of a storageState that is not taken, and why.
 type Refusal struct {
-	Index  int    `json:"index"`           // among those of the file, from 0
-	Line   int    `json:"line,omitempty"`  // of a text file, from 1
-	Place  string `json:"place,omitempty"` // of a part of a storageState that is no cookie, such as origins[2].localStorage[0]
-	Name   string `json:"name"`
-	Domain string `json:"domain"` // or the origin
-	Reason string `json:"reason"` // sentences, without the cookie's value
+	Index  int    `json:"index" doc:"Among those of the file, from 0."`
+	Line   int    `json:"line,omitzero" doc:"Of a text file, from 1."`
+	Place  string `json:"place,omitzero" doc:"Of a part of a storageState that is no cookie." example:"origins[2].localStorage[0]"`
+	Name   string `json:"name" example:"__Host-sid"`
+	Domain string `json:"domain" doc:"The cookie's domain, or the origin." example:".shop.example"`
+	Reason string `json:"reason" doc:"Sentences, without the cookie's value." example:"A __Host- cookie must be of one host: no domain."`
 }
 
 // Cookies are what a file of cookies has.
@@ -124,6 +124,7 @@ type collector struct {
 	now     time.Time
 	at      map[Key]int // into out.Cookies
 	next    int         // index in the file
+	entry   []string    // codes of notices of the entry that is being read: they count if it is taken
 	notices noteCounts
 	lost    noteCounts
 	members []string // names of unknown members
@@ -135,6 +136,8 @@ func newCollector(now time.Time) *collector {
 
 // take adds a cookie, or refuses it for what is wrong with it. Every entry of the file is passed to it or to refuse once.
 func (c *collector) take(cookie Cookie, line int, wrong faults) error {
+	notes := c.entry
+	c.entry = c.entry[:0]
 	wrong = append(wrong, faultsOf(cookie, c.now)...)
 	if len(wrong) > 0 {
 		c.refuse(Refusal{Line: line, Name: cookie.Name, Domain: cookie.Domain, Reason: wrong.text()})
@@ -142,6 +145,9 @@ func (c *collector) take(cookie Cookie, line int, wrong faults) error {
 	}
 	index := c.next
 	c.next++
+	for _, code := range notes {
+		c.notices[code]++
+	}
 	if i, there := c.at[cookie.Key()]; there {
 		c.notices["duplicates"]++
 		c.out.Cookies[i], c.out.Index[i] = cookie, index
@@ -154,6 +160,13 @@ func (c *collector) take(cookie Cookie, line int, wrong faults) error {
 	c.out.Cookies = append(c.out.Cookies, cookie)
 	c.out.Index = append(c.out.Index, index)
 	return nil
+}
+
+// note notes something of the entry that is being read.
+func (c *collector) note(code string) {
+	if code != "" {
+		c.entry = append(c.entry, code)
+	}
 }
 
 func (c *collector) refuse(r Refusal) {
@@ -221,6 +234,11 @@ func (c *collector) noteLimits() {
 // maxAge is how long Chrome keeps a cookie at most (RFC 6265bis, 5.5).
 const maxAge = 400 * 24 * time.Hour
 
+// NoteOf returns a note of a code that this package knows.
+func NoteOf(code string, count int) Note {
+	return Note{Code: code, Count: count, Message: noteMessages[code]}
+}
+
 // noteCounts counts notes by their code.
 type noteCounts map[string]int
 
@@ -228,7 +246,7 @@ type noteCounts map[string]int
 func (n noteCounts) list() []Note {
 	out := make([]Note, 0, len(n))
 	for code, count := range n {
-		out = append(out, Note{Code: code, Count: count, Message: noteMessages[code]})
+		out = append(out, NoteOf(code, count))
 	}
 	slices.SortFunc(out, func(a, b Note) int { return strings.Compare(a.Code, b.Code) })
 	return out
@@ -238,6 +256,7 @@ func (n noteCounts) list() []Note {
 var noteMessages = map[string]string{
 	"ancestor_assumed":    "A partition key did not say if a frame of another site is between: one is assumed, as Playwright does.",
 	"bound":               "A cookie is probably bound to the device that it was made on: it may not work elsewhere.",
+	"credentials":         "This server takes no passkeys: they are left out.",
 	"date_milliseconds":   "A date was in milliseconds since 1970 and is converted.",
 	"date_microseconds":   "A date was in microseconds since 1970 and is converted.",
 	"date_windows":        "A date was in microseconds since 1601, as Chrome's database has it, and is converted.",

@@ -68,7 +68,7 @@ func (c *collector) takeLine(field []string, httpOnly bool, line int) error {
 	wrong.require(sub || !dotted || len(wrong) > 0, "Field 2 is FALSE, and the domain has a dot in front: which one is right?")
 	if sub && !dotted && domain != "" {
 		domain = "." + domain
-		c.notices["subdomains_assumed"]++
+		c.note("subdomains_assumed")
 	}
 	c.setDomain(domain, &cookie, &wrong)
 	if when := field[4]; when == "" || when == "0" {
@@ -79,9 +79,7 @@ func (c *collector) takeLine(field []string, httpOnly bool, line int) error {
 		wrong.require(ok, "Field 5 (expiry) must be seconds since 1970 up to the year 9999, or 0 for a session cookie.")
 		c.note(note)
 	}
-	if len(wrong) == 0 {
-		c.notices["same_site_not_given"]++
-	}
+	c.note("same_site_not_given")
 	return c.take(cookie, line, wrong)
 }
 

@@ -6,6 +6,32 @@ import (
 	"strings"
 )
 
+const originRule = "The origin must be http or https with a host, and a port if it is not the usual one: " +
+	"https://example.com or http://localhost:8080, without path, user name and capital letters."
+
+// CheckOrigin returns an error for text that is no origin as browsers write it. The error is a sentence that says what to write.
+func CheckOrigin(text string) error {
+	if !isOrigin(text) {
+		return broken(originRule)
+	}
+	return nil
+}
+
+// OriginsOf returns the origins whose hosts are of domains, or of subdomains of these. Without domains it returns all.
+func OriginsOf(origins []Origin, domains []string) []Origin {
+	if len(domains) == 0 {
+		return origins
+	}
+	set := newDomainSet(domains)
+	out := []Origin{}
+	for _, o := range origins {
+		if u, err := url.Parse(o.Origin); err == nil && set.has(u.Hostname()) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // isOrigin reports whether text is an origin of a page as browsers write it: http or https, host, and a port that is not the scheme's
 // own.
 func isOrigin(text string) bool {

@@ -273,7 +273,7 @@ func (c *collector) place(r *record, cookie *Cookie, wrong *faults) {
 	}
 	if cookie.Path == "" {
 		cookie.Path = "/"
-		c.notices["path_assumed"]++
+		c.note("path_assumed")
 	}
 	if len(r.raw[mHostOnly]) > 0 {
 		only := r.bool(mHostOnly, wrong)
@@ -297,12 +297,6 @@ func (c *collector) setDomain(domain string, cookie *Cookie, wrong *faults) {
 		cookie.Domain = domain // as the file has it, for who looks for it there
 	}
 	c.note(note)
-}
-
-func (c *collector) note(code string) {
-	if code != "" {
-		c.notices[code]++
-	}
 }
 
 // fromURL returns the host of the member url, which Playwright and Puppeteer take in place of domain and path.
@@ -399,7 +393,7 @@ func (c *collector) setPartition(r *record, cookie *Cookie, wrong *faults) {
 	}
 	if !ancestor {
 		key.HasCrossSiteAncestor = true
-		c.notices["ancestor_assumed"]++
+		c.note("ancestor_assumed")
 	}
 	cookie.PartitionKey = &key
 }

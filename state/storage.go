@@ -62,6 +62,6 @@ type StorageFile struct {
 
 // Failure is an origin whose storage could not be read or written.
 type Failure struct {
-	Origin string `json:"origin"`
-	Reason string `json:"reason"`
+	Origin string `json:"origin" example:"https://shop.example"`
+	Reason string `json:"reason" example:"The page did not answer in time."`
 }

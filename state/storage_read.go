@@ -263,8 +263,7 @@ func (s *storageReader) readOrigin(index int) error {
 
 func (s *storageReader) takeOrigin(index int, place string, o Origin, there bool, wrong faults, parts []part) {
 	wrong.require(len(wrong) > 0 || there, "The origin is missing.")
-	wrong.require(!there || isOrigin(o.Origin), "The origin must be http or https with a host, and a port if it is not the usual one: "+
-		"https://example.com or http://localhost:8080, without path, user name and capital letters.")
+	wrong.require(!there || isOrigin(o.Origin), originRule)
 	wrong.require(!slices.ContainsFunc(s.file.Origins, func(p Origin) bool { return p.Origin == o.Origin }), "The origin is there twice.")
 	if len(wrong) > 0 {
 		s.no(index, place, "", o.Origin, wrong.text())

@@ -184,7 +184,7 @@ func TestStorageFiles(t *testing.T) {
 	s := readState(t, `{"cookies":[{"name":"n"}],"origins":[{"origin":"https://a.example","opfs":[{"path":"f","type":"file"}],
 		"localStorage":[{"name":"k","value":"1"},{"name":"l","value":""},{"name":"k","value":"2"}]}],"new":1}`)
 	if !slices.Equal(codes(s.Cookies.Lost), []string{"members=1", "opfs=1"}) || s.Cookies.Refused[0].Place != "" ||
-		!slices.Equal(codes(s.Cookies.Notices), []string{"duplicate_items=1", "path_assumed=1"}) ||
+		!slices.Equal(codes(s.Cookies.Notices), []string{"duplicate_items=1"}) ||
 		!reflect.DeepEqual(s.Origins[0].LocalStorage, []Item{{"k", "2"}, {"l", ""}}) {
 		t.Errorf("%+v", s)
 	}

@@ -1,0 +1,146 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"warren/pool"
+	"warren/problem"
+	"warren/runs"
+	"warren/state"
+)
+
+// Reads and writes the storage of a profile as Playwright's storageState, and clears what it has.
+
+// storageRead says what of a profile's storage is read.
+type storageRead struct {
+	ProfilePath
+	DomainQuery
+	IndexedDB bool `query:"indexedDB" default:"true" doc:"With the databases of pages (IndexedDB)."`
+}
+
+func (storageRead) problems() []*problem.Error { return stateProblems() }
+
+func (s *API) getStorageState(ctx context.Context, in *storageRead) (*huma.StreamResponse, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	got, err := s.runs.Storage(ctx, row,
+		runs.StorageOptions{Domains: in.Domain, Cookies: true, LocalStorage: true, IndexedDB: in.IndexedDB})
+	if err != nil {
+		return nil, err
+	}
+	file := &state.StorageFile{Cookies: state.Cookies{Cookies: got.Cookies}, Origins: got.Origins, Failed: failures(got.Failed)}
+	detail := map[string]any{"count": len(got.Cookies), "origins": len(got.Origins), "domains": in.Domain}
+	if err := s.audit(ctx, "storage.read", row.WorkspaceID, row.ID, detail); err != nil {
+		return nil, err
+	}
+	at := time.Now()
+	return s.stateAnswer(ctx, "application/json", state.Lost(state.Playwright, got.Cookies), suspects(got.Cookies, at),
+		func(w io.Writer) error { return state.WriteStorageState(w, file, at) }), nil
+}
+
+func failures(in []runs.StorageFault) (out []state.Failure) {
+	for _, f := range in {
+		out = append(out, state.Failure(f))
+	}
+	return out
+}
+
+// putStorageState is PUT /profiles/{id}/storage-state.
+func (s *API) putStorageState(w http.ResponseWriter, r *http.Request) error {
+	row, in, err := s.stateWrite(r, storageFormats())
+	if err != nil {
+		return err
+	}
+	file, err := state.ReadStorageState(stateBody(r), time.Now())
+	if err != nil {
+		return stateProblem(r, err)
+	}
+	if len(file.Origins) == 0 {
+		if err := in.mayReplace(&file.Cookies); err != nil {
+			return err
+		}
+	}
+	c := &stateChange{API: s, row: row, in: in, file: &file.Cookies, origins: state.OriginsOf(file.Origins, in.domains)}
+	if n := len(file.Credentials); n > 0 {
+		file.Cookies.Lost = append(file.Cookies.Lost, state.NoteOf("credentials", n))
+	}
+	if err := c.do(r.Context(), "storage.write", c.changeStorage); err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, c.answer())
+}
+
+func (c *stateChange) changeStorage(ctx context.Context) error {
+	change, err := c.runs.SetStorage(ctx, c.row, c.planned, c.origins, c.in.mode)
+	c.refused, c.failed = change.Refused, failures(change.Failed)
+	return err
+}
+
+// clearInput says what is cleared.
+type clearInput struct {
+	Kinds   []string      `json:"kinds" minItems:"1" enum:"cache,cookies,history,storage,downloads,permissions" doc:"What is cleared."`
+	Origins opt[[]string] `json:"origins,omitempty" maxItems:"1000" doc:"Only what belongs to these origins, such as https://shop.example; null or absent: all."`
+	Since   opt[string]   `json:"since,omitempty" format:"date-time" doc:"Only what is newer than this moment; null or absent: all."`
+
+	since time.Time
+}
+
+func (clearInput) example() any { return map[string]any{"kinds": []string{"cache", "history"}} }
+
+// Resolve checks the request by itself.
+func (in *clearInput) Resolve(huma.Context) []error {
+	var f faults
+	slices.Sort(in.Kinds)
+	in.Kinds = slices.Compact(in.Kinds)
+	for i, o := range in.Origins.Value {
+		f.require(state.CheckOrigin(o) == nil, element("body.origins", i), "Enter an origin such as https://shop.example, without a path.")
+	}
+	f.require(!in.Origins.given() || len(in.Origins.Value) > 0, "body.origins", "Name at least one origin, or null for all.")
+	if in.Since.given() {
+		at, err := time.Parse(time.RFC3339, in.Since.Value)
+		f.require(err == nil && !at.After(time.Now()), "body.since", "Enter a time in the past, such as 2026-11-21T14:06:00Z.")
+		in.since = at
+	}
+	return f.errors()
+}
+
+// clearRequest names a profile and what of it is cleared.
+type clearRequest struct {
+	ProfilePath
+	Body clearInput
+}
+
+func (clearRequest) problems() []*problem.Error { return stateProblems() }
+
+// Cleared says what was cleared.
+type Cleared struct {
+	Bytes int64 `json:"bytes" doc:"How much smaller the profile is on the disk." example:"48211000"`
+}
+
+func (Cleared) example() any { return Cleared{Bytes: 48211000} }
+
+func (s *API) clearProfile(ctx context.Context, in *clearRequest) (*struct{ Body Cleared }, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	detail := map[string]any{"kinds": in.Body.Kinds, "origins": len(in.Body.Origins.Value), "since": in.Body.Since.Value}
+	if err := s.audit(ctx, "profile.clear", row.WorkspaceID, row.ID, detail); err != nil {
+		return nil, err
+	}
+	done, err := s.runs.Clear(ctx, row, runs.ClearOptions{Kinds: in.Body.Kinds, Origins: in.Body.Origins.Value, Since: in.Body.since})
+	return &struct{ Body Cleared }{Cleared{done.Bytes}}, err
+}
+
+// stateProblems returns the errors of a browser that is needed for cookies and storage.
+func stateProblems() []*problem.Error {
+	return append([]*problem.Error{runs.StartsJustNow(), pool.Stopping()}, noBrowserProblems()...)
+}
