@@ -75,7 +75,8 @@ func TestStateThereAndBack(t *testing.T) {
 			Status  string
 		}
 	}
-	if s.do("GET", "/profiles/"+id+"/runs", nil, 200, &runs); len(runs.Data) != 2 || !runs.Data[0].Offline || runs.Data[0].Status != "stopped" {
+	s.do("GET", "/profiles/"+id+"/runs", nil, 200, &runs)
+	if len(runs.Data) != 2 || !runs.Data[0].Offline || runs.Data[0].Status != "stopped" {
 		t.Errorf("the history has %+v", runs)
 	}
 	if p := s.get(id); p.Status != "stopped" {
