@@ -343,6 +343,10 @@ func TestLimits(t *testing.T) {
 	if err != nil || len(c.Refused) != MaxRefused || c.More != 5 {
 		t.Errorf("%d refused and %d more, %v", len(c.Refused), c.More, err)
 	}
+	_, err = ReadCookies(strings.NewReader("["+strings.Repeat("7,", MaxCookies)+"7]"), "", now())
+	if err == nil || !strings.Contains(err.Error(), "more than 200000 cookies") {
+		t.Errorf("too many: %v", err)
+	}
 	_, err = ReadCookies(io.MultiReader(strings.NewReader("["), io.LimitReader(spaces{}, MaxBytes)), "", now())
 	var large *FileError
 	if !errors.As(err, &large) || !large.Large {

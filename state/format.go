@@ -24,7 +24,7 @@ const (
 // Limits of a file.
 const (
 	MaxBytes   = 64 << 20 // of any file
-	MaxCookies = 200_000  // of a file of cookies
+	MaxCookies = 200_000  // of a file, with those that are refused
 	MaxRefused = 10_000   // refusals that are kept; further ones are counted
 )
 
@@ -140,11 +140,12 @@ func (c *collector) take(cookie Cookie, line int, wrong faults) error {
 	c.entry = c.entry[:0]
 	wrong = append(wrong, faultsOf(cookie, c.now)...)
 	if len(wrong) > 0 {
-		c.refuse(Refusal{Line: line, Name: cookie.Name, Domain: cookie.Domain, Reason: wrong.text()})
-		return nil
+		return c.refuse(Refusal{Line: line, Name: cookie.Name, Domain: cookie.Domain, Reason: wrong.text()})
 	}
-	index := c.next
-	c.next++
+	index, err := c.count(line)
+	if err != nil {
+		return err
+	}
 	for _, code := range notes {
 		c.notices[code]++
 	}
@@ -152,9 +153,6 @@ func (c *collector) take(cookie Cookie, line int, wrong faults) error {
 		c.notices["duplicates"]++
 		c.out.Cookies[i], c.out.Index[i] = cookie, index
 		return nil
-	}
-	if len(c.out.Cookies) == MaxCookies {
-		return &FileError{Line: line, Index: index, Large: true, Message: fmt.Sprintf("The file has more than %d cookies.", MaxCookies)}
 	}
 	c.at[cookie.Key()] = len(c.out.Cookies)
 	c.out.Cookies = append(c.out.Cookies, cookie)
@@ -169,15 +167,26 @@ func (c *collector) note(code string) {
 	}
 }
 
-func (c *collector) refuse(r Refusal) {
-	r.Index = c.next
+// count counts an entry of the file, and returns its index.
+func (c *collector) count(line int) (index int, err error) {
+	if c.next == MaxCookies {
+		return 0, &FileError{Line: line, Index: c.next, Large: true, Message: fmt.Sprintf("The file has more than %d cookies.", MaxCookies)}
+	}
 	c.next++
+	return c.next - 1, nil
+}
+
+func (c *collector) refuse(r Refusal) (err error) {
+	if r.Index, err = c.count(r.Line); err != nil {
+		return err
+	}
 	if len(c.out.Refused) == MaxRefused {
 		c.out.More++
-		return
+		return nil
 	}
 	r.Name, r.Domain = excerpt(r.Name), excerpt(r.Domain)
 	c.out.Refused = append(c.out.Refused, r)
+	return nil
 }
 
 // excerpt shortens a text of the file for an answer.

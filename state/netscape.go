@@ -2,6 +2,7 @@ package state
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,28 +27,26 @@ func (c *collector) readNetscape(src *source) error {
 		if err != nil {
 			return err
 		}
-		if long {
-			c.refuse(Refusal{Line: lines.line, Reason: fmt.Sprintf("Line %d has more than %d bytes.", lines.line, maxLine)})
-			continue
-		}
 		line, httpOnly := strings.CutPrefix(text, httpOnlyPrefix)
-		if strings.TrimSpace(line) == "" || !httpOnly && strings.HasPrefix(line, "#") {
+		if !long && (strings.TrimSpace(line) == "" || !httpOnly && strings.HasPrefix(line, "#")) {
 			continue
 		}
 		fields := strings.Split(line, "\t")
 		if len(fields) == 6 { // the TAB in front of an empty value may have been cut off
 			fields = append(fields, "")
 		}
-		if len(fields) != 7 {
-			if first == 0 {
-				first = lines.line
-			}
-			c.refuse(Refusal{Line: lines.line, Reason: fmt.Sprintf(
+		switch {
+		case long:
+			err = c.refuse(Refusal{Line: lines.line, Reason: fmt.Sprintf("Line %d has more than %d bytes.", lines.line, maxLine)})
+		case len(fields) != 7:
+			first = cmp.Or(first, lines.line)
+			err = c.refuse(Refusal{Line: lines.line, Reason: fmt.Sprintf(
 				"Line %d has %d fields, and needs 7 with a TAB between each. A value has no TAB in it.", lines.line, len(fields))})
-			continue
+		default:
+			found = true
+			err = c.takeLine(fields, httpOnly, lines.line)
 		}
-		found = true
-		if err := c.takeLine(fields, httpOnly, lines.line); err != nil {
+		if err != nil {
 			return err
 		}
 	}

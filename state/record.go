@@ -145,14 +145,13 @@ func (c *collector) readArray(d *jsontext.Decoder) error {
 	}
 	var r record
 	err := eachElement(d, func() error {
-		if d.PeekKind() != '{' {
-			if err := d.SkipValue(); err != nil {
-				return err
-			}
-			c.refuse(Refusal{Reason: "It is not an object."})
-			return nil
+		if d.PeekKind() == '{' {
+			return c.readRecord(d, &r)
 		}
-		return c.readRecord(d, &r)
+		if err := d.SkipValue(); err != nil {
+			return err
+		}
+		return c.refuse(Refusal{Reason: "It is not an object."})
 	})
 	if err != nil {
 		return jsonError(d, c.next, err)

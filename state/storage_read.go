@@ -12,8 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxOrigins is how many origins a storageState may have.
-const MaxOrigins = 1000
+// Limits of a storageState. Parts are entries of localStorage, databases, stores, records and indexes.
+const (
+	MaxOrigins = 1000
+	MaxParts   = 1_000_000
+)
 
 // ReadStorageState reads Playwright's storageState. Cookies are taken or refused as ReadCookies does it.
 //
@@ -42,6 +45,8 @@ type storageReader struct {
 	*collector
 	d    *jsontext.Decoder
 	file StorageFile
+
+	parts int // so far
 }
 
 func (s *storageReader) read() error {
@@ -176,6 +181,9 @@ func (s *storageReader) arrays(name string, do func(index int) error, wrong *fau
 		index := -1
 		return eachElement(s.d, func() error {
 			index++
+			if s.parts++; s.parts > MaxParts {
+				return s.tooMany(-1, "entries of storage", MaxParts)
+			}
 			return do(index)
 		})
 	}

@@ -171,7 +171,8 @@ func TestStorageFiles(t *testing.T) {
 		"": "no storageState", "[]": "no storageState", "{}": "none of the members", `{"cookies":{}}`: "not an array",
 		`{"origins":1}`: "must be an array", `{"origins":[],"origins":[]}`: "twice", `{"origins":[{}`: "too early",
 		`{"origins":[]}x`: "breaks", `{"origins":[]}{}`: "follows", `{"origins":[{},{"x":}]}`: "Entry 1, byte 21: The JSON breaks",
-		`{"x":` + strings.Repeat("[", 20000): "breaks", many(MaxOrigins + 1): "more than 1000 origins", "{\"x\":\"\xe4\"}": "Latin-1",
+		`{"origins":[{"opfs":[` + strings.Repeat("7,", MaxParts) + "7]}]}": "more than 1000000 entries",
+		`{"x":` + strings.Repeat("[", 20000):                               "breaks", many(MaxOrigins + 1): "more than 1000 origins", "{\"x\":\"\xe4\"}": "Latin-1",
 	} {
 		var told *FileError
 		if s, err := ReadStorageState(strings.NewReader(text), now()); !errors.As(err, &told) || !strings.Contains(err.Error(), want) {
