@@ -167,12 +167,22 @@ func TestStorageFiles(t *testing.T) {
 		}
 		return `{"cookies":[],"origins":[` + b.String()[1:] + `]}`
 	}
+	deep, parts := strings.Repeat("[", 20000), strings.Repeat("7,", MaxParts)
 	for text, want := range map[string]string{
-		"": "no storageState", "[]": "no storageState", "{}": "none of the members", `{"cookies":{}}`: "not an array",
-		`{"origins":1}`: "must be an array", `{"origins":[],"origins":[]}`: "twice", `{"origins":[{}`: "too early",
-		`{"origins":[]}x`: "breaks", `{"origins":[]}{}`: "follows", `{"origins":[{},{"x":}]}`: "Entry 1, byte 21: The JSON breaks",
-		`{"origins":[{"opfs":[` + strings.Repeat("7,", MaxParts) + "7]}]}": "more than 1000000 entries",
-		`{"x":` + strings.Repeat("[", 20000):                               "breaks", many(MaxOrigins + 1): "more than 1000 origins", "{\"x\":\"\xe4\"}": "Latin-1",
+		"":                            "no storageState",
+		"[]":                          "no storageState",
+		"{}":                          "none of the members",
+		`{"cookies":{}}`:              "not an array",
+		`{"origins":1}`:               "must be an array",
+		`{"origins":[],"origins":[]}`: "twice",
+		`{"origins":[{}`:              "too early",
+		`{"origins":[]}x`:             "breaks",
+		`{"origins":[]}{}`:            "follows",
+		`{"origins":[{},{"x":}]}`:     "Entry 1, byte 21: The JSON breaks",
+		`{"x":` + deep:                "breaks",
+		many(MaxOrigins + 1):          "more than 1000 origins",
+		"{\"x\":\"\xe4\"}":            "Latin-1",
+		`{"origins":[{"opfs":[` + parts + "7]}]}": "more than 1000000 entries",
 	} {
 		var told *FileError
 		if s, err := ReadStorageState(strings.NewReader(text), now()); !errors.As(err, &told) || !strings.Contains(err.Error(), want) {
