@@ -11,8 +11,8 @@ import (
 	"warren/testnet"
 )
 
-// fullState is a storageState with what is easily lost: cookies of the host alone, of a partition, of the browser's session, with an expiry
-// below the second; values of IndexedDB that JSON has not.
+// fullState is a storageState with what is easily lost. Its cookies are of the host alone, of a partition, of the browser's session, and
+// with an expiry below the second. Its records have values that JSON has not.
 const fullState = `{"cookies":[
  {"name":"own","value":"1","domain":"SITE","path":"/","expires":-1,"httpOnly":true,"secure":false,"sameSite":"Lax"},
  {"name":"all","value":"a=b","domain":".shop.example","path":"/p","expires":EXPIRES.125,"httpOnly":false,"secure":true,"sameSite":"None"},
