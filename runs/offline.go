@@ -19,7 +19,7 @@ import (
 const offlineGrace = time.Second
 
 // withBrowser calls do with the process of the profile's browser. One that does not run is opened offline, and closed again before
-// withBrowser returns.
+// withBrowser returns. If a running one ends meanwhile, do is called again without it.
 func (m *Manager) withBrowser(ctx context.Context, row store.Profile, do func(*shim.Client) error) error {
 	for {
 		run, client, err := m.runningProcess(row.ID)
@@ -27,10 +27,16 @@ func (m *Manager) withBrowser(ctx context.Context, row store.Profile, do func(*s
 			return err
 		}
 		if run != nil {
-			if err = do(client); err != nil && isClosed(run.done) {
-				return errEndedMeanwhile(err)
+			err = do(client)
+			if err == nil || client.Alive(ctx) || ctx.Err() != nil {
+				return err
 			}
-			return err
+			select {
+			case <-run.done:
+				continue
+			case <-ctx.Done():
+				return err
+			}
 		}
 		release, err := m.holdAtRest(ctx, row.ID)
 		if problem.HasCode(err, "profile_running") { // it was started meanwhile
@@ -46,11 +52,6 @@ func (m *Manager) withBrowser(ctx context.Context, row store.Profile, do func(*s
 		}
 		return m.openOffline(ctx, row, data, do)
 	}
-}
-
-// errEndedMeanwhile is the error for a browser that ended while its state was read or written.
-func errEndedMeanwhile(err error) *problem.Error {
-	return problem.New(problem.Conflict, "profile_busy", "The profile's browser ended meanwhile. Try again.").Because(err)
 }
 
 // openOffline opens a profile's browser without a network, calls do, and closes it. The caller holds the profile.

@@ -83,7 +83,7 @@ func (k *stateKeeper) handle(mux *http.ServeMux) {
 // stateHandler serves a function of the state.
 func stateHandler[In, Out any](do func(context.Context, In) (Out, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), stateTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), stateTimeout) // a server that dies leaves no half
 		defer cancel()
 		var in In
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxStateBody)).Decode(&in); err != nil && !errors.Is(err, io.EOF) {
@@ -178,11 +178,10 @@ func (k *stateKeeper) applyState(ctx context.Context, w StateWrite) (out StateWr
 	if out.Refused, err = k.browser.WriteCookies(ctx, w.Set, w.Remove); err != nil {
 		return out, err
 	}
-	out.Faults, err = k.browser.WriteStorage(ctx, w.Origins, w.Replace)
-	if err == nil && !k.offline {
-		err = k.noteState(stateNote{Write: w, Done: time.Now()})
+	if out.Faults, err = k.browser.WriteStorage(ctx, w.Origins, w.Replace); err != nil {
+		return out, err
 	}
-	return out, err
+	return out, k.noteState(stateNote{Write: w, Done: time.Now()})
 }
 
 // redoState makes a noted write again.
@@ -201,7 +200,7 @@ func (k *stateKeeper) redoState(ctx context.Context, _ struct{}) (StateWritten, 
 // stateNote is a write that the browser may not have on the disk.
 type stateNote struct {
 	Write StateWrite `json:"write"`
-	Done  time.Time  `json:"done"`  // when a browser that goes on running had it all; zero: not yet
+	Done  time.Time  `json:"done"`  // when the browser had it all; zero: not yet
 	Tries int        `json:"tries"` // how often it was begun again
 }
 
@@ -280,10 +279,11 @@ func ForgetState(profileDir string) error {
 	return nil
 }
 
-// settle ends a run in order as far as the state goes: what Chrome has written is on the disk, and no write is made again.
+// settle ends a run in order as far as the state goes. What Chrome has written is on the disk, and a write that was whole is not made again.
 func (k *stateKeeper) settle() error {
-	if _, err := os.Lstat(stateFile(k.folder)); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	n, err := readStateNote(k.folder, k.profile, k.key)
+	if err != nil || n == nil || n.Done.IsZero() {
+		return err
 	}
 	if err := browser.SyncState(userDataDir(k.folder)); err != nil {
 		return err

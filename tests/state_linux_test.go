@@ -2,9 +2,14 @@ package tests
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -109,4 +114,102 @@ func TestStateThereAndBack(t *testing.T) {
 	if now := s.state(other); now != was {
 		t.Errorf("another profile has\n%s\nwant\n%s", now, was)
 	}
+}
+
+// numberedState is a state whose every value is n.
+func numberedState(n int) string {
+	var cookies, origins []string
+	for i := range 200 {
+		cookies = append(cookies, fmt.Sprintf(`{"name":"c%d","value":"%d","domain":"h%d.example","path":"/"}`, i, n, i%10))
+	}
+	for i := range 3 {
+		origins = append(origins, fmt.Sprintf(`{"origin":"https://h%d.example","localStorage":[{"name":"k","value":"%d"}],`+
+			`"indexedDB":[{"name":"db","version":1,"stores":[{"name":"s","autoIncrement":false,"records":[{"key":1,"value":"%[2]d"},{"key":2,"value":"%[2]d"}],`+
+			`"indexes":[]}]}]}`, i, n))
+	}
+	return `{"cookies":[` + strings.Join(cookies, ",") + `],"origins":[` + strings.Join(origins, ",") + `]}`
+}
+
+// numberOf returns the number of a numberedState, and says what is between two.
+func (s *liveServer) numberOf(id string) int {
+	s.t.Helper()
+	seen := map[string]int{}
+	for _, m := range regexp.MustCompile(`"value":"?([0-9]+)`).FindAllStringSubmatch(s.state(id), -1) {
+		seen[m[1]]++
+	}
+	if len(seen) != 1 {
+		s.t.Fatalf("the state is between: the number of values by number is %v", seen)
+	}
+	for text, count := range seen {
+		n, _ := strconv.Atoi(text)
+		if count != 200+3*3 {
+			s.t.Fatalf("of state %d there are %d values, want %d", n, count, 200+3*3)
+		}
+		return n
+	}
+	return 0
+}
+
+// TestStateWrittenOrNot: browser, run process or server is killed while a state is written, into a profile that does not run or that runs.
+// Then there is the state before or the state after, and the one after if the write was answered. WARREN_KILLS is how many kills each (6).
+func TestStateWrittenOrNot(t *testing.T) {
+	testnet.Long(t)
+	needBrowser(t)
+	kills, _ := strconv.Atoi(os.Getenv("WARREN_KILLS"))
+	for _, runs := range []bool{false, true} {
+		t.Run(fmt.Sprintf("running %v", runs), func(t *testing.T) {
+			t.Parallel()
+			g := newTestbed(t)
+			s := g.serve()
+			id := s.profile(nil)
+			put := func(n int) bool {
+				r, err := s.try("PUT", "/profiles/"+id+"/storage-state?mode=replace-all&confirm=true", json.RawMessage(numberedState(n)))
+				return err == nil && r.status == 200
+			}
+			began := time.Now()
+			if !put(0) {
+				t.Fatal("the first write failed")
+			}
+			took, last, answered := time.Since(began), 0, 0
+			for n := range max(kills, 6) {
+				if runs {
+					s.start(id, nil)
+				}
+				done := make(chan bool, 2)
+				go func() { done <- put(n + 1) }()
+				moment := time.After(time.Duration(rand.Int64N(int64(took))))
+				select {
+				case ok := <-done:
+					t.Logf("write %d ended first: %v", n+1, ok)
+					done <- ok
+				case <-moment:
+				}
+				s = g.killOne(s, n%3)
+				if <-done {
+					last, answered = n+1, answered+1
+				}
+				if now := s.numberOf(id); now != last && now != n+1 {
+					t.Fatalf("after the kill of %d the state is %d, want %d or %d", n%3, now, last, n+1)
+				} else {
+					last = now
+				}
+			}
+			t.Logf("%d of the writes were answered", answered)
+		})
+	}
+}
+
+// killOne kills the browser, the run's process or the server, and returns the server that is there then.
+func (g *testbed) killOne(s *liveServer, which int) *liveServer {
+	if which == 2 {
+		s.kill()
+		return g.serve()
+	}
+	for _, p := range g.alive() {
+		isShim := strings.HasSuffix(p.command, "warren shim ")
+		if isShim == (which == 1) && (isShim || strings.Contains(p.command, "--user-data-dir") && !strings.Contains(p.command, "--type=")) {
+			syscall.Kill(p.pid, syscall.SIGKILL) //nolint:errcheck // it may have ended
+		}
+	}
+	return s
 }
