@@ -123,9 +123,9 @@ func numberedState(n int) string {
 		cookies = append(cookies, fmt.Sprintf(`{"name":"c%d","value":"%d","domain":"h%d.example","path":"/"}`, i, n, i%10))
 	}
 	for i := range 3 {
-		origins = append(origins, fmt.Sprintf(`{"origin":"https://h%d.example","localStorage":[{"name":"k","value":"%d"}],`+
-			`"indexedDB":[{"name":"db","version":1,"stores":[{"name":"s","autoIncrement":false,"records":[{"key":1,"value":"%[2]d"},{"key":2,"value":"%[2]d"}],`+
-			`"indexes":[]}]}]}`, i, n))
+		origins = append(origins, fmt.Sprintf(`{"origin":"https://h%d.example","localStorage":[{"name":"k","value":"%[2]d"}],`+
+			`"indexedDB":[{"name":"db","version":1,"stores":[{"name":"s","autoIncrement":false,`+
+			`"records":[{"key":1,"value":"%[2]d"},{"key":2,"value":"%[2]d"}],"indexes":[]}]}]}`, i, n))
 	}
 	return `{"cookies":[` + strings.Join(cookies, ",") + `],"origins":[` + strings.Join(origins, ",") + `]}`
 }
