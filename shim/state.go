@@ -279,7 +279,7 @@ func ForgetState(profileDir string) error {
 	return nil
 }
 
-// settle ends a run in order as far as the state goes. What Chrome has written is on the disk, and a write that was whole is not made again.
+// settle ends a run in order as far as the state goes. What Chrome has written is on the disk, and a whole write is not made again.
 func (k *stateKeeper) settle() error {
 	n, err := readStateNote(k.folder, k.profile, k.key)
 	if err != nil || n == nil || n.Done.IsZero() {
