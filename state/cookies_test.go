@@ -136,6 +136,15 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s is\n%+v, want\n%+v", x.members, got, x.want)
 		}
 	}
+	odd := read(t, `[{"name":"n","value":"v","domain":"[::ffff:102:304]","path":"/ü ^%e4","secure":true,"sourceScheme":"NonSecure",
+		"sourcePort":80,"partitionKey":"https://WWW.shop.co.uk:8443/","_crHasCrossSiteAncestor":true},
+		{"name":"n","value":"v","domain":"a.example.","path":"/"}]`, "")
+	want := Cookie{Name: "n", Value: "v", Domain: "[::ffff:102:304]", Path: "/%C3%BC%20%5E%e4", Expires: -1, Session: true, Secure: true,
+		PartitionKey: &PartitionKey{"https://shop.co.uk", true}}
+	if len(odd.Cookies) != 2 || !reflect.DeepEqual(odd.Cookies[0], want) ||
+		!slices.Equal(codes(odd.Notices), []string{"partition_converted=1", "path_converted=1", "source_converted=1"}) {
+		t.Errorf("as Chrome keeps it: %+v", odd)
+	}
 	got := one(t, `[{"name":"n","value":"v","url":"https://a.example:8443/x/y?z"}]`)
 	if got.Domain != "a.example" || got.Path != "/x/" || !got.Secure {
 		t.Errorf("of an address: %+v", got)
@@ -145,10 +154,9 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestRefusals: each thing that makes Chrome refuse a cookie, or take another one, is told with its reason.
-func TestRefusals(t *testing.T) {
-	t.Parallel()
-	for members, want := range map[string]string{
+// refusals are members that make a cookie wrong, each with a part of the reason.
+func refusals() map[string]string {
+	return map[string]string{
 		`"name":"__Host-n","domain":".a.example","secure":true`: "must be of one host",
 		`"name":"__host-n","path":"/x","secure":true`:           "must have the path /",
 		`"name":"__Host-n"`:                           "A __Host- cookie must be secure",
@@ -176,7 +184,7 @@ func TestRefusals(t *testing.T) {
 		`"value":"` + strings.Repeat("v", 4096) + `"`: "4097 bytes",
 		`"name":"","value":""`:                        "neither a name nor a value",
 		`"name":"","value":"__Host-v"`:                "protected cookie",
-		`"name":"","value":"=v"`:                      "begins with =",
+		`"name":"","value":"n=v"`:                     "has = in it",
 		`"name":null`:                                 "name is missing",
 		`"value":7`:                                   "value must be text",
 		`"value":"\ud800"`:                            "half a character",
@@ -191,14 +199,33 @@ func TestRefusals(t *testing.T) {
 		`"priority":"Highest"`:                        "priority must be",
 		`"sourceScheme":"https"`:                      "sourceScheme must be",
 		`"sourcePort":70000`:                          "sourcePort must be",
-		`"partitionKey":"https://b.example","_crHasCrossSiteAncestor":true`:  "must be secure",
-		`"secure":true,"partitionKey":"b.example"`:                           "partition key must be",
-		`"secure":true,"partitionKey":{"hasCrossSiteAncestor":true}`:         "partition key must be",
-		`"secure":true,"partitionKey":7`:                                     "partitionKey must be",
-		`"partitionKeyOpaque":true`:                                          "opaque partition",
-		`"path":"/","path":"/"`:                                              "path is there twice",
+		`"partitionKey":"https://b.example","_crHasCrossSiteAncestor":true`: "must be secure",
+		`"secure":true,"partitionKey":"b.example"`:                          "partition key must be",
+		`"secure":true,"partitionKey":{"hasCrossSiteAncestor":true}`:        "partition key must be",
+		`"secure":true,"partitionKey":7`:                                    "partitionKey must be",
+		`"name":"__Http-n","secure":true`:                                   "secure and HttpOnly",
+		`"name":"__Host-Http-n","secure":true,"httpOnly":true,"path":"/x"`:  "must have the path /",
+		`"name":"","value":"__http-v"`:                                      "protected cookie",
+		`"path":"/a/%2E./b"`:                                                "Chrome would keep another",
+		`"path":"/a\\b"`:                                                    "Chrome would keep another",
+		`"domain":".com"`:                                                   "public suffix",
+		`"domain":".co.uk"`:                                                 "public suffix",
+		`"domain":".localhost"`:                                             "public suffix",
+		`"domain":"1.2.3"`:                                                  "domain must be",
+		`"domain":"a.0x1f"`:                                                 "domain must be",
+		`"domain":"127.0.0.01"`:                                             "domain must be",
+		`"domain":"[0:0::1]"`:                                               "domain must be",
+		`"secure":true,"partitionKey":"foo://bar","_crHasCrossSiteAncestor":true`: "partition key must be",
+		`"partitionKeyOpaque":true`: "opaque partition",
+		`"path":"/","path":"/"`:     "path is there twice",
 		`"secure":true,"partitionKey":{"topLevelSite":1,"topLevelSite":"a"}`: "member twice",
-	} {
+	}
+}
+
+// TestRefusals: each thing that makes Chrome refuse a cookie, or take another one, is told with its reason.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for members, want := range refusals() {
 		text := `{` + members
 		for name, value := range map[string]string{"name": "n", "value": "v", "domain": "a.example", "path": "/"} {
 			if !strings.Contains(members, `"`+name+`"`) {
@@ -223,7 +250,7 @@ func TestNetscapeLines(t *testing.T) {
 		"#HttpOnly_.a.example\tTRUE\t/\tTRUE\t1800000000\ta\tA\r\n" + // 4
 		"b.example\tFALSE\t/\tFALSE\t0\tb\t\n" +
 		"b.example\tFALSE\t/\tFALSE\t0\tc\n" + // without its last TAB
-		"c.example\tTRUE\t/\tFALSE\t\t\td=e\n" +
+		"c.example\tTRUE\t/\tFALSE\t\t\td-e\n" +
 		"c.example\tFALSE\t/\tFALSE\t0\tf\tx\ty\n" + // 8: a TAB in the value
 		".c.example\tFALSE\t/\tFALSE\t0\tg\tx\n" +
 		"c.example FALSE / FALSE 0 h x\n" +
@@ -234,7 +261,7 @@ func TestNetscapeLines(t *testing.T) {
 	want := []Cookie{{Name: "a", Value: "A", Domain: ".a.example", Path: "/", Expires: 1800000000, HTTPOnly: true, Secure: true},
 		{Name: "b", Domain: "b.example", Path: "/", Expires: -1, Session: true},
 		{Name: "c", Domain: "b.example", Path: "/", Expires: -1, Session: true},
-		{Value: "d=e", Domain: ".c.example", Path: "/", Expires: -1, Session: true},
+		{Value: "d-e", Domain: ".c.example", Path: "/", Expires: -1, Session: true},
 		{Name: "j", Value: "last", Domain: "c.example", Path: "/", Expires: 1800000000.5}}
 	if !reflect.DeepEqual(c.Cookies, want) || !slices.Equal(c.Index, []int{0, 1, 2, 3, 9}) {
 		t.Errorf("%+v\nwant %+v", c.Cookies, want)

@@ -136,6 +136,14 @@ func newCollector(now time.Time) *collector {
 
 // take adds a cookie, or refuses it for what is wrong with it. Every entry of the file is passed to it or to refuse once.
 func (c *collector) take(cookie Cookie, line int, wrong faults) error {
+	if path := canonicalPath(cookie.Path); path != cookie.Path {
+		cookie.Path = path
+		c.note("path_converted")
+	}
+	if cookie.Secure && cookie.SourceScheme == "NonSecure" { // Chrome has such cookies of http://localhost, and does not take them
+		cookie.SourceScheme, cookie.SourcePort = "", 0
+		c.note("source_converted")
+	}
 	notes := c.entry
 	c.entry = c.entry[:0]
 	wrong = append(wrong, faultsOf(cookie, c.now)...)
@@ -278,6 +286,9 @@ var noteMessages = map[string]string{
 	"over_400_days":       "A cookie lasts longer than 400 days: Chrome keeps it for 400 days.",
 	"over_domain":         "A site has more than 180 cookies: Chrome deletes its oldest ones.",
 	"over_total":          "There are more than 3300 cookies: Chrome deletes the oldest ones.",
+	"partition_converted": "A partition key was no site, and is converted: scheme and registrable domain.",
+	"path_converted":      "A path had characters that Chrome writes with %XX, and is converted.",
+	"source_converted":    "A secure cookie had a source that is not secure, which Chrome does not take: it gets the usual one.",
 	"path_assumed":        "A cookie had no path: it gets /.",
 	"subdomains_assumed":  "A line says that subdomains are included, and its domain has no dot in front: one is added.",
 	"opaque_partition":    "A cookie of an opaque partition cannot be set again and is left out.",

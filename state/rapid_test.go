@@ -30,6 +30,9 @@ func cookies() *rapid.Generator[Cookie] {
 			micro := rapid.Int64Range(now().UnixMicro()+1, now().Add(maxAge).UnixMicro()).Draw(t, "expires")
 			c.Expires = float64(micro) / 1e6
 		}
+		if c.Secure && c.SourceScheme == "NonSecure" { // Chrome does not take it
+			c.SourceScheme = "Unset"
+		}
 		if c.Secure && rapid.Bool().Draw(t, "across") {
 			c.SameSite = "None"
 		}

@@ -390,6 +390,10 @@ func (c *collector) setPartition(r *record, cookie *Cookie, wrong *faults) {
 		wrong.require(false, "The partitionKey must be text or an object.")
 		return
 	}
+	if site, ok := siteOfPage(key.TopLevelSite); ok && site != key.TopLevelSite {
+		key.TopLevelSite = site
+		c.note("partition_converted")
+	}
 	if !ancestor {
 		key.HasCrossSiteAncestor = true
 		c.note("ancestor_assumed")
