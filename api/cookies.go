@@ -147,7 +147,7 @@ func (s *API) deleteCookies(ctx context.Context, in *cookieDelete) (*struct{}, e
 	if err := s.audit(ctx, "cookies.delete", row.WorkspaceID, row.ID, map[string]any{"domains": in.Domain}); err != nil {
 		return nil, err
 	}
-	_, err = s.runs.ChangeCookies(ctx, row, func(have []state.Cookie) (set, remove []state.Cookie, err error) {
+	_, err = s.runs.ChangeCookies(context.WithoutCancel(ctx), row, func(have []state.Cookie) (set, remove []state.Cookie, err error) {
 		return nil, state.OfDomains(have, in.Domain), nil
 	})
 	return nil, err
@@ -238,7 +238,7 @@ func (c *stateChange) do(ctx context.Context, action string, change func(context
 		return err
 	}
 	if !c.in.dryRun {
-		return change(ctx)
+		return change(context.WithoutCancel(ctx)) // a client that goes away leaves nothing half done
 	}
 	have, err := c.runs.Cookies(ctx, c.row)
 	if err == nil {

@@ -136,7 +136,8 @@ func (s *API) clearProfile(ctx context.Context, in *clearRequest) (*struct{ Body
 	if err := s.audit(ctx, "profile.clear", row.WorkspaceID, row.ID, detail); err != nil {
 		return nil, err
 	}
-	done, err := s.runs.Clear(ctx, row, runs.ClearOptions{Kinds: in.Body.Kinds, Origins: in.Body.Origins.Value, Since: in.Body.since})
+	done, err := s.runs.Clear(context.WithoutCancel(ctx), row,
+		runs.ClearOptions{Kinds: in.Body.Kinds, Origins: in.Body.Origins.Value, Since: in.Body.since})
 	return &struct{ Body Cleared }{Cleared{done.Bytes}}, err
 }
 

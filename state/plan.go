@@ -90,11 +90,11 @@ func OfDomains(cookies []Cookie, domains []string) []Cookie {
 
 // CheckDomain returns a domain of a filter as cookies have it, without a dot in front. Its error is a sentence.
 func CheckDomain(domain string) (string, error) {
-	host, _, f := hostOf(domain)
+	host, _, f := hostOf(strings.TrimPrefix(domain, "."))
 	if len(f) > 0 {
 		return "", broken(f.text())
 	}
-	return bare(host), nil
+	return host, nil
 }
 
 // domainSet has domains without a dot in front.

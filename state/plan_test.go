@@ -104,6 +104,9 @@ func TestSame(t *testing.T) {
 	if d, err := CheckDomain(".MÜNCHEN.example"); err != nil || d != "xn--mnchen-3ya.example" {
 		t.Error(d, err)
 	}
+	if d, err := CheckDomain(".com"); err != nil || d != "com" {
+		t.Error(d, err)
+	}
 	if _, err := CheckDomain("https://a"); err == nil {
 		t.Error("an address is a domain")
 	}
