@@ -32,6 +32,8 @@ var bookkeeping = map[string]string{
 	"disk_bytes":      "of the run",
 	"head_id":         "of the last snapshot, roll-back or clone",
 	"snapshot_due":    "of the run",
+	"template_id":     "set once, when the profile is created",
+	"sources":         "follows from the requests that set settings",
 	"revision":        "counted by UpdateProfile",
 	"created_at":      "a time of the server's",
 	"updated_at":      "a time of the server's",

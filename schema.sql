@@ -15,7 +15,9 @@ CREATE TABLE workspaces (
     proxy_count   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_count >= 0),
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL,
-    pack_secret   BLOB      -- of its profiles' snapshots, sealed and bound to this row (store/seal.go); NULL: none was made yet
+    pack_secret   BLOB,     -- of its profiles' snapshots, sealed and bound to this row (store/seal.go); NULL: none was made yet
+    defaults      TEXT    NOT NULL DEFAULT '{}' CHECK (defaults = '{}' OR json_valid(defaults) AND json_type(defaults) = 'object'), -- settings of new profiles, as those of templates
+    revision      INTEGER NOT NULL DEFAULT 1   -- increases with each change of the name and of the defaults; the ETag
 ) STRICT;
 
 -- The list of workspaces, newest first.
@@ -144,6 +146,8 @@ CREATE TABLE profiles (
     snapshots       TEXT    CHECK (snapshots = 'on' OR snapshots = 'off'),  -- whether a stop makes one; NULL: as the server does
     head_id         TEXT,                        -- the snapshot that its data go on from; NULL: none
     snapshot_due    INTEGER NOT NULL DEFAULT 0 CHECK (snapshot_due IN (0, 1)), -- it has stopped, and no snapshot was made of it yet
+    template_id     TEXT,                        -- the template that it was created with, which may be deleted; NULL: none
+    sources         TEXT    NOT NULL DEFAULT '' CHECK (sources = '' OR json_valid(sources)), -- identity.Sources: where its settings are from; '': all are its own
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
@@ -171,6 +175,22 @@ CREATE INDEX profiles_snapshot_due ON profiles (id) WHERE snapshot_due = 1;
 
 -- Profiles to delete when their run has ended.
 CREATE INDEX profiles_temporary ON profiles (status, id) WHERE temporary = 1;
+
+-- A template: settings for new profiles. A profile keeps the values that it got, so that none refers to a template.
+CREATE TABLE templates (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    workspace_id TEXT    NOT NULL REFERENCES workspaces (id),
+    name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    search_key   TEXT    NOT NULL,                -- store.Fold(name): case-folded, for the filter of lists
+    settings     TEXT    NOT NULL CHECK (json_valid(settings) AND json_type(settings) = 'object'), -- members of requests, normalised; none is null
+    revision     INTEGER NOT NULL DEFAULT 1,      -- increases with each change; the ETag
+    created_at   INTEGER NOT NULL,
+    updated_at   INTEGER NOT NULL,
+    UNIQUE (workspace_id, name)
+) STRICT;
+
+-- The list of templates, newest first.
+CREATE INDEX templates_created ON templates (created_at, id);
 
 -- A snapshot of a profile's data. Its tree is an object with the same id, its content is in packs (package packs).
 CREATE TABLE snapshots (
@@ -357,6 +377,12 @@ BEGIN
     SELECT RAISE(ABORT, 'workspace_id never changes');
 END;
 
+CREATE TRIGGER templates_workspace_fixed BEFORE UPDATE OF workspace_id ON templates
+WHEN old.workspace_id <> new.workspace_id
+BEGIN
+    SELECT RAISE(ABORT, 'workspace_id never changes');
+END;
+
 CREATE TRIGGER proxies_workspace_fixed BEFORE UPDATE OF workspace_id ON proxies
 WHEN old.workspace_id <> new.workspace_id
 BEGIN
@@ -411,7 +437,7 @@ END;
 -- complete. Rows are kept for a week.
 CREATE TABLE deleted (
     id           TEXT    NOT NULL,
-    kind         TEXT    NOT NULL CHECK (kind IN ('profile', 'proxy', 'run', 'key')),
+    kind         TEXT    NOT NULL CHECK (kind <> ''), -- as the lists name their objects
     workspace_id TEXT    NOT NULL,
     at           INTEGER NOT NULL,
     PRIMARY KEY (id, kind)
@@ -432,6 +458,11 @@ END;
 CREATE TRIGGER runs_remembered AFTER DELETE ON runs
 BEGIN
     INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'run', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;
+
+CREATE TRIGGER templates_remembered AFTER DELETE ON templates
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'template', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
 END;
 
 -- Only session keys are deleted, those that were unused for longest.

@@ -472,6 +472,16 @@ func (a *testAPI) proxy(t testing.TB, members ...any) string {
 	return a.do(t, "POST", "/proxies", in).want(t, 201).text("id")
 }
 
+// template creates a template of a new name and returns its id.
+func (a *testAPI) template(t testing.TB, members ...any) string {
+	t.Helper()
+	in := map[string]any{"name": store.NewID()}
+	for i := 0; i+1 < len(members); i += 2 {
+		in[members[i].(string)] = members[i+1]
+	}
+	return a.do(t, "POST", "/templates", in).want(t, 201).text("id")
+}
+
 // raw sends bytes on a connection of their own, and returns everything that the server answers.
 func (a *testAPI) raw(t testing.TB, request string) (status string, rest string) {
 	t.Helper()

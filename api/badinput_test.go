@@ -64,7 +64,7 @@ type bodied struct {
 	required     bool // the body is required
 }
 
-func bodiedOperations(profile, proxy string) []bodied {
+func bodiedOperations(profile, proxy, template string) []bodied {
 	profileMembers := []member{{"name", "text", true, true}, {"os", "text", false, false}, {"browserVersion", "mixed", false, false},
 		{"tags", "list", true, false},
 		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry",
@@ -87,6 +87,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 	return []bodied{
 		{"POST", "/profiles", map[string]any{"name": "bad"}, profileMembers, true},
 		{"PUT", "/profiles/" + profile, nil, profileMembers, true}, {"PATCH", "/profiles/" + profile, nil, profileMembers, true},
+		{"PUT", "/templates/" + template, nil, profileMembers, true},
 		{"POST", "/proxies", address, proxyMembers, true}, {"POST", "/proxies/check", address, proxyMembers, true},
 		{"PUT", "/proxies/" + proxy, map[string]any{"username": "u"}, proxyMembers, true}, {"PATCH", "/proxies/" + proxy,
 			map[string]any{"username": "u"}, proxyMembers, true},
@@ -264,8 +265,9 @@ func queryCases(profile string) (out []badCase) {
 			}
 		}
 	}
-	for _, path := range []string{"/profiles", "/proxies", "/keys", "/workspaces", "/runs", "/profiles/" + profile, "/profiles/" +
-		profile + "?trashed=false"} {
+	for _, path := range []string{"/profiles", "/proxies", "/keys", "/workspaces", "/templates", "/runs", "/profiles/" + profile,
+		"/profiles/" +
+			profile + "?trashed=false"} {
 		for _, name := range []string{"nope", "Page", "LIMIT", "page[]", "page[gt]", "$where", "x\x00y", "\xff", "__proto__", "callback"} {
 			separator := "?"
 			if strings.Contains(path, "?") {
@@ -284,7 +286,7 @@ func (a *testAPI) inventory(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
 	for _, path := range []string{"/profiles?limit=200", "/profiles?limit=200&trashed=true", "/proxies", "/keys?limit=200",
-		"/workspaces?limit=200", "/runs"} {
+		"/workspaces?limit=200", "/templates?limit=200", "/runs"} {
 		b.Write(a.do(t, "GET", path, nil).want(t, 200).body)
 	}
 	return b.String()
@@ -296,7 +298,7 @@ func TestBadInput(t *testing.T) {
 	a := newAPI(t)
 	profile, proxy := a.profile(t, "workspaceId", "w"), a.proxy(t, "workspaceId", "w")
 	cases := queryCases(profile)
-	for _, b := range bodiedOperations(profile, proxy) {
+	for _, b := range bodiedOperations(profile, proxy, a.template(t, "workspaceId", "w")) {
 		cases = append(cases, b.wholeCases()...)
 		for _, m := range b.members {
 			cases = append(cases, b.memberCases(m)...)

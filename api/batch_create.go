@@ -10,7 +10,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"warren/events"
-	"warren/runs"
 	"warren/store"
 )
 
@@ -33,6 +32,7 @@ type batchCreateInput struct {
 	Count       opt[int64]        `json:"count" nullable:"false" minimum:"1" maximum:"10000" doc:"How many profiles to create." example:"3"`
 	FirstNumber opt[int64]        `json:"firstNumber,omitempty" minimum:"0" maximum:"1000000000" doc:"What {n} is in the first name. Default: 1."`
 	Proxies     opt[proxiesInput] `json:"proxies,omitempty" doc:"Instead of proxyId. \"each\": proxies that no profile uses yet and that are not known to be dead, oldest first, one for each profile. An object: proxies with the tag that are not known to be dead: random; leastUsed (by the fewest profiles); roundRobin (in turn, oldest first); with each one for each profile, those with the fewest profiles first. A list of ids: one for each profile, in order."`
+	TemplateID  opt[string]       `json:"templateId,omitempty" doc:"A template of the same workspace: what the request leaves out is from it, proxies too." example:"0199a1c2-7d3e-7a10-8a55-01234567beef"`
 	ProfileInput
 }
 
@@ -69,9 +69,7 @@ func (in *batchCreateInput) check(f *faults) {
 	}
 	f.require(!in.ProxyID.Set, "body.proxyId", "Give either proxyId or proxies, not both.")
 	f.leakingWebRTC(in.WebRTC.Value)
-	if from := in.Proxies.Value.From; from != nil {
-		from.Tag = f.plain("body.proxies.tag", from.Tag, 1, 64)
-	}
+	in.Proxies.Value.normalizeTag(f)
 	if ids := in.Proxies.Value.IDs; ids != nil && in.count() > 0 && len(ids) != in.count() {
 		f.add("body.proxies", fmt.Sprintf("List one proxy for each profile: there are %d proxies for %d profiles.",
 			len(ids), in.count()), nil)
@@ -115,21 +113,24 @@ func (in *batchCreate) storedFaults(ctx context.Context, s *API) (faults, error)
 // mergeMany writes the settings and the proxies of a request into its profiles, and returns the faults that the database
 // and this server show.
 func (s *API) mergeMany(ctx context.Context, q *store.Queries, in *batchCreate, m *manyProfiles) (faults, error) {
-	f, err := s.merge(ctx, q, &in.Body.ProfileInput, &m.row)
+	var own *proxiesInput
+	if in.Body.Proxies.given() {
+		own = &in.Body.Proxies.Value
+	}
+	whole, f, err := s.mergeNew(ctx, q, &in.Body.ProfileInput, in.Body.TemplateID, own, &m.row)
 	if err != nil || len(m.each) == 0 {
 		return f, err
 	}
 	if err := s.fitsAnswer(m, &f); err != nil {
 		return nil, err
 	}
-	if !in.Body.Proxies.given() {
+	if whole.proxies == nil {
 		for i := range m.each {
 			m.each[i].ProxyID = m.row.ProxyID
 		}
 		return f, nil
 	}
-	d := deal{workspace: m.row.WorkspaceID, count: len(m.each), fallbacks: runs.StringsOf(m.row.FallbackProxyIDs), taken: s.deals.copy()}
-	ids, err := in.Body.Proxies.Value.choose(ctx, q, callerOf(ctx), d, &f)
+	ids, err := s.dealNew(ctx, q, whole, m.row, len(m.each), &f)
 	for i := range ids {
 		m.each[i].ProxyID = &ids[i]
 	}

@@ -45,6 +45,26 @@ func (c *proxiesInput) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, c.From, json.RejectUnknownMembers(true))
 }
 
+// MarshalJSON writes the shape that UnmarshalJSON has read.
+func (c proxiesInput) MarshalJSON() ([]byte, error) {
+	switch {
+	case c.Each:
+		return []byte(`"each"`), nil
+	case c.From != nil && c.From.Each:
+		return json.Marshal(map[string]any{"tag": c.From.Tag, "each": true}, json.Deterministic(true))
+	case c.From != nil:
+		return json.Marshal(map[string]any{"tag": c.From.Tag, "pick": c.From.Pick}, json.Deterministic(true))
+	}
+	return json.Marshal(c.IDs)
+}
+
+// normalizeTag normalises the tag of the proxies to choose from.
+func (c *proxiesInput) normalizeTag(f *faults) {
+	if c.From != nil {
+		c.From.Tag = f.plain("body.proxies.tag", c.From.Tag, 1, 64)
+	}
+}
+
 // Schema is one of the four shapes, or null.
 func (proxiesInput) Schema(huma.Registry) *huma.Schema {
 	from := func(member string, s *huma.Schema) *huma.Schema {

@@ -5,6 +5,7 @@ import (
 
 	"warren/identity"
 	"warren/runs"
+	"warren/store"
 )
 
 // Explains what the pages of a profile see.
@@ -16,7 +17,9 @@ func (explainBody) example() any {
 	told := "It is auto, and the check of " + exampleTime().Format("2006-01-02T15:04:05.000Z") + " tells it."
 	run := exampleStart().Info
 	return runs.Explanation{ID: exampleProfileID, Status: "stopped", Consistency: "warn", Browser: &run.Browser, Exit: run.Proxy,
-		Findings: []identity.Mismatch{}, Pending: []string{}, Differences: identity.Detectable(identity.Values{}, 156),
+		Findings: []identity.Mismatch{}, Pending: []string{}, TemplateID: new(exampleTemplateID),
+		Sources:     identity.Sources{"os": identity.FromProfile, "timezone": identity.FromTemplate, "webrtc": identity.ByDefault},
+		Differences: identity.Detectable(identity.Values{}, 156),
 		Effective: identity.Settings{
 			OS: identity.Setting{Value: "linux", Source: identity.FromProfile,
 				Detail: "It is this machine's own: nothing of it is emulated."},
@@ -35,5 +38,20 @@ func (s *API) explainProfile(ctx context.Context, in *struct{ ProfilePath }) (*e
 		return nil, err
 	}
 	out, err := s.runs.Explain(ctx, callerOf(ctx).Sees, row)
-	return &explainBody{out}, err
+	if err != nil {
+		return nil, err
+	}
+	out.TemplateID, out.Sources = row.TemplateID, sourcesOf(row)
+	return &explainBody{out}, nil
+}
+
+// sourcesOf names the source of each setting of a profile.
+func sourcesOf(row store.Profile) identity.Sources {
+	stored, all := identity.ReadSources(row.Sources), identity.Sources{}
+	for _, s := range settings {
+		if all[s.name] = stored.Of(s.name); s.name == "name" {
+			all[s.name] = identity.FromProfile
+		}
+	}
+	return all
 }

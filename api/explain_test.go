@@ -114,7 +114,7 @@ func TestExplain(t *testing.T) {
 		"effective.timezone.source": "exit",
 		"effective.locale.value":    []string{"de-DE", "de", "en-US", "en"}, "effective.geolocation.value.accuracy": 25000,
 		"effective.geolocation.source": "exit",
-		"effective.os.source":          "profile", "effective.browserVersion.source": "default", "effective.browserVersion.value": "156",
+		"effective.os.source":          "default", "effective.browserVersion.source": "default", "effective.browserVersion.value": "156",
 		"effective.screen.value": nil,
 		"effective.webrtc.value": "proxy_only", "exit.exitIp": "203.0.113.7", "findings": []any{}, "pending": []any{}} {
 		known.equal(t, member, want)

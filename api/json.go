@@ -170,6 +170,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	orNullMember(o, "proxyId", p.ProxyID, (*object).text)
 	o.raw("fallbackProxyIds", string(p.FallbackProxyIDs))
 	o.text("fallbackCountry", p.FallbackCountry)
+	orNullMember(o, "templateId", p.TemplateID, (*object).text)
 	o.bool("proxyMissing", p.ProxyMissing)
 	o.raw("startUrls", string(p.StartURLs))
 	o.text("timezone", p.Timezone)

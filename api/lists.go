@@ -5,12 +5,10 @@ import (
 	"errors"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"warren/proxy"
-	"warren/runs"
 	"warren/store"
 )
 
@@ -77,40 +75,6 @@ func (s *API) listProxies(ctx context.Context, in *proxyList) (*listBody[proxyJS
 		out.Body.Limit = max(1, len(out.Body.Data))
 	}
 	return out, err
-}
-
-// workspaceJSON is a workspace with its counts.
-type workspaceJSON struct {
-	ID           string    `json:"id" example:"default"`
-	Name         string    `json:"name"`
-	ProfileCount int64     `json:"profileCount"`
-	TrashedCount int64     `json:"trashedCount"`
-	ProxyCount   int64     `json:"proxyCount"`
-	CreatedAt    time.Time `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
-}
-
-func (workspaceJSON) example() any {
-	return workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime()}
-}
-
-func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
-	q, sees := s.store.Read(), callerOf(ctx).Sees.Filter()
-	return listByTime(ctx, s, in.Paging, timeList[store.Workspace, workspaceJSON]{
-		kind:  "workspace",
-		at:    func(w store.Workspace) (int64, string) { return w.CreatedAt, w.ID },
-		count: func() (int64, error) { return q.CountWorkspaces(ctx, sees) },
-		find: func(id string) (store.Workspace, error) {
-			return q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: sees})
-		},
-		rows: func(key int64, id string, limit, offset int64) ([]store.Workspace, error) {
-			return q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
-				Offset: offset})
-		},
-		show: func(w store.Workspace) (workspaceJSON, error) { return showWorkspace(w), nil }})
-}
-
-func showWorkspace(w store.Workspace) workspaceJSON {
-	return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt)}
 }
 
 // timeList is a list of rows of one kind, newest first, which are shown as J.

@@ -59,7 +59,7 @@ func TestDocumentIsValid(t *testing.T) {
 		if strings.HasPrefix(op.path, Prefix) && o.Responses.Default() == nil {
 			for _, status := range append([]int{401, 403, 421, 422, 500}, map[string][]int{"POST": {400, 413, 415}, "PUT": {400, 412, 413,
 				415}, "PATCH": {400, 412, 413, 415}}[op.method]...) {
-				versioned := !strings.HasPrefix(op.path, Prefix+"/workspaces") && !strings.Contains(op.path, "/snapshots")
+				versioned := !strings.Contains(op.path, "/snapshots")
 				if (status != 412 || versioned) && o.Responses.Status(status) == nil {
 					t.Errorf("%s does not document %d", name, status)
 				}
@@ -142,6 +142,7 @@ func TestExamplesWork(t *testing.T) {
 	profile, gone := a.profile(t), a.profile(t)
 	a.do(t, "DELETE", "/profiles/"+gone, nil).want(t, 204)
 	a.putData(t, profile)
+	template := a.template(t)
 	snapshot := a.do(t, "POST", "/profiles/"+profile+"/snapshots", nil).want(t, 201).text("id")
 	a.do(t, "DELETE", "/profiles/"+a.profile(t), nil).want(t, 204)
 	for _, op := range a.doc.operations {
@@ -158,8 +159,11 @@ func TestExamplesWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := map[bool]string{true: profile, false: proxy}[strings.Contains(op.path, "/profiles")]
-		if strings.Contains(op.path, "/workspaces") {
+		switch {
+		case strings.Contains(op.path, "/workspaces"):
 			id = "default"
+		case strings.Contains(op.path, "/templates"):
+			id = template
 		}
 		if strings.HasSuffix(op.path, "restore") {
 			id = gone
@@ -346,7 +350,7 @@ func TestSchemaAndServerAgree(t *testing.T) {
 		`proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port|path)$`)
 	ofKept := regexp.MustCompile(`^PUT body\.temporary$`) // a profile that is kept never becomes temporary
 	n, taken, refused := 0, 0, 0
-	for _, b := range bodiedOperations(profile, proxy) {
+	for _, b := range bodiedOperations(profile, proxy, a.template(t)) {
 		if b.method == "PATCH" || b.path == "/proxies/check" { // the same bodies as PUT and add
 			continue
 		}

@@ -6,7 +6,10 @@ var descriptions = map[string]string{
 		"`proxyId`, `proxyStatus`, `country` and `neverStarted`. With other filters it is exact to 10,000; beyond that it is 10000 " +
 		"and `totalIsExact` is false. For long walks use `after` with the `next` of the page before, instead of `page`. It costs " +
 		"the same at every depth, and continues even if objects are deleted or trashed meanwhile.",
-	"createProfile": "Takes `Idempotency-Key`: the same key and body within 24 hours gets the first answer again. Refusals (401, " +
+	"createProfile": "Settings that the request leaves out are taken from `templateId`, then from the workspace's `defaults`, then " +
+		"from the server. The profile keeps these values when either changes later. `proxyId` null is a direct connection, also with " +
+		"a template that has a proxy.\n\n" +
+		"Takes `Idempotency-Key`: the same key and body within 24 hours gets the first answer again. Refusals (401, " +
 		"403, 413, 415, 422), 409, 429 and 5xx are not stored. Answers of more than 64 KiB are not stored either. Of " +
 		"one API key the newest 1,000 answers are stored.",
 	"createProfiles": "In one transaction: all of them, or none. They share the settings of the request. `{n}` in `name` is each " +
@@ -18,6 +21,14 @@ var descriptions = map[string]string{
 		"stored: the same request gets what is there of its profiles.",
 	"updateProfile": updateProfileText,
 	"patchProfile":  updateProfileText,
+	"listTemplates": "Newest first. A template shows those settings alone that it has.",
+	"createTemplate": "A template has any settings of a profile. `proxies` stands for a choice of each profile's own proxy. Names are " +
+		"unique in a workspace (409 `duplicate`), which has at most 1,000 templates (409 `template_limit`). Takes `Idempotency-Key`.\n\n" +
+		"`templateId` at the creation of a profile fills the settings that the request leaves out. The profile takes their values then. " +
+		"Later changes of the template do not change it, nor does its deletion.",
+	"updateTemplate": updateTemplateText,
+	"patchTemplate":  updateTemplateText,
+	"deleteTemplate": "Profiles that were created with it keep their settings.",
 	"deleteProfile": "Moves the profile and its data to the trash. `permanent=true` deletes both now, also from the trash. A " +
 		"running profile is stopped first: the answer comes when its browser has exited.",
 	"startProfile": "Answers when the browser takes commands. No body is needed. Takes `Idempotency-Key`.\n\n" +
@@ -200,13 +211,25 @@ var descriptions = map[string]string{
 		"works once, within 10 minutes, and until the server restarts. No body is needed.",
 	"listWorkspaces":  "A workspace is created when a key that may see all workspaces first uses its id, or by POST /workspaces.",
 	"createWorkspace": "Only an id that the key sees. The change is recorded (GET /audit).",
-	"updateWorkspace": "The id stays: objects name their workspace by it. The change is recorded (GET /audit).",
+	"updateWorkspace": updateWorkspaceText,
+	"putWorkspace":    updateWorkspaceText,
 	"getServer": "What `serve` was started with, and what `warren doctor` finds on its machine now. Secrets are never part of it: " +
 		"addresses are answered without user, password and query.",
 }
 
+// updateTemplateText is the description of PUT and PATCH.
+const updateTemplateText = "Merges: an absent member stays, `null` takes a setting out of the template. `proxyId` and `proxies` replace " +
+	"each other. Profiles that were created with the template stay as they are."
+
+// updateWorkspaceText is the description of PUT and PATCH.
+const updateWorkspaceText = "Merges: an absent member stays. The id stays: objects name their workspace by it. `defaults` are settings " +
+	"as those of a template, and are replaced as a whole. Profiles that are there already stay as they are. The change is recorded (GET " +
+	"/audit)."
+
 // updateProfileText is the description of PUT and PATCH.
-const updateProfileText = "Merges: an absent member stays, `null` resets it to its default. While the profile runs, a new timezone, " +
+const updateProfileText = "Merges: an absent member stays, `null` resets it to its default: what the profile's template has now, " +
+	"else the workspace's `defaults`, else the server's. Where null is a value, as of `proxyId`, `screen` and `headless`, it is " +
+	"that value. While the profile runs, a new timezone, " +
 	"locale, geolocation, proxy or list of hosts takes effect at once. The locale `system` does not. `run.pending` names what waits for " +
 	"the next start. Open connections stay on the old proxy; with `cut=true` they are closed."
 

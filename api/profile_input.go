@@ -91,6 +91,11 @@ type rule interface {
 	check(in *ProfileInput, f *faults)          // normalises the member's value, and notes what the schema cannot
 	merge(in *ProfileInput, row *store.Profile) // writes the member into the column; null sets the default
 	reset(row *store.Profile)                   // sets the default
+
+	given(in *ProfileInput) bool          // the member has a value. null is one of a setting that can be null
+	returns(in *ProfileInput) bool        // the member is null, and null is no value of the setting
+	take(in, from *ProfileInput)          // copies the member
+	json(in *ProfileInput) (string, bool) // the member's value as JSON; false: it is absent or null
 }
 
 // newSetting makes a row for a member of type T and a column of type C. The column has the Go name of the member's field. valid may be
@@ -145,6 +150,19 @@ func (r *ruleOf[T, C]) merge(in *ProfileInput, row *store.Profile) {
 
 func (r *ruleOf[T, C]) reset(row *store.Profile) { *r.column(row) = r.byDefault }
 
+func (r *ruleOf[T, C]) given(in *ProfileInput) bool { return r.member(in).Set && !r.returns(in) }
+
+func (r *ruleOf[T, C]) returns(in *ProfileInput) bool {
+	return r.member(in).Null && reflect.TypeFor[C]().Kind() != reflect.Pointer
+}
+
+func (r *ruleOf[T, C]) take(in, from *ProfileInput) { *r.member(in) = *r.member(from) }
+
+func (r *ruleOf[T, C]) json(in *ProfileInput) (string, bool) {
+	b, err := json.Marshal(r.member(in).Value)
+	return string(b), err == nil && r.member(in).given() // what came out of JSON goes back into it
+}
+
 // The ways from a member's value to its column.
 
 func asIs[T any](v T) T { return v }
@@ -195,11 +213,20 @@ func (in *ProfileInput) check(f *faults) {
 	}
 }
 
-// merge writes the members of the request into a row; null sets the default.
+// merge writes the members of the request into a row, and that they are the profile's own; null sets the default.
 func (in *ProfileInput) merge(row *store.Profile) {
+	sources := identity.ReadSources(row.Sources)
 	for _, s := range settings {
 		s.merge(in, row)
+		switch {
+		case s.name == "name":
+		case s.given(in):
+			sources.Set(s.name, identity.FromProfile)
+		case s.returns(in):
+			sources.Set(s.name, identity.ByDefault)
+		}
 	}
+	row.Sources = sources.Text()
 	if in.ProxyID.Set {
 		row.ProxyMissing = false
 	}
@@ -208,7 +235,8 @@ func (in *ProfileInput) merge(row *store.Profile) {
 // newProfile returns the row of a profile that has every setting at its default.
 func newProfile(workspace string) store.Profile {
 	at := now()
-	row := store.Profile{ID: store.NewID(), WorkspaceID: workspace, Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
+	row := store.Profile{ID: store.NewID(), WorkspaceID: workspace, Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at,
+		Sources: identity.Sources{}.Text()}
 	for _, s := range settings {
 		s.reset(&row)
 	}

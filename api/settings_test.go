@@ -28,17 +28,17 @@ func settingSamples() map[string]string {
 // notSettings are columns of a profile that no owner decides, and what computes them.
 func notSettings() []string {
 	return []string{"ID", "Version", "WorkspaceID", "TagsKey", "SearchKey", "ProxyMissing", "Status", "LastRun", "LastStartedAt",
-		"DiskBytes", "HeadID", "SnapshotDue",
+		"DiskBytes", "HeadID", "SnapshotDue", "TemplateID", "Sources",
 		"Revision", "CreatedAt", "UpdatedAt", "TrashedAt", "Trashed"}
 }
 
 // The parameters of the queries beside the settings.
 func addedBeside() []string {
-	return []string{"ID", "WorkspaceID", "TagsKey", "SearchKey", "ProxyMissing", "CreatedAt", "UpdatedAt"}
+	return []string{"ID", "WorkspaceID", "TagsKey", "SearchKey", "ProxyMissing", "TemplateID", "Sources", "CreatedAt", "UpdatedAt"}
 }
 
 func updatedBeside() []string {
-	return []string{"ID", "Revision", "TagsKey", "SearchKey", "ProxyMissing", "UpdatedAt", "Workspaces"}
+	return []string{"ID", "Revision", "TagsKey", "SearchKey", "ProxyMissing", "Sources", "UpdatedAt", "Workspaces"}
 }
 
 // jsonNames are the members of a struct in JSON.
@@ -73,9 +73,12 @@ func rowWith(t *testing.T, name, sample string) store.Profile {
 	return row
 }
 
-// changedColumns are the columns that differ between two rows.
+// changedColumns are the columns that differ between two rows, but where their settings are from.
 func changedColumns(a, b store.Profile) (names []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[store.Profile]()) {
+		if f.Name == "Sources" {
+			continue
+		}
 		if !reflect.DeepEqual(reflect.ValueOf(a).FieldByIndex(f.Index).Interface(), reflect.ValueOf(b).FieldByIndex(f.Index).Interface()) {
 			names = append(names, f.Name)
 		}
@@ -160,8 +163,8 @@ func TestSettings(t *testing.T) {
 	if len(effects) > 0 {
 		t.Errorf("package runs has %v, which are no settings", effects)
 	}
-	answered := []string{"id", "workspaceId", "proxyMissing", "status", "run", "lastRun", "lastStartedAt", "diskBytes", "createdAt",
-		"updatedAt", "trashedAt"}
+	answered := []string{"id", "workspaceId", "templateId", "proxyMissing", "status", "run", "lastRun", "lastStartedAt", "diskBytes",
+		"createdAt", "updatedAt", "trashedAt"}
 	for list, l := range map[string]struct{ has, want []string }{
 		"ProfileInput":                    {jsonNames[ProfileInput](), append([]string{"workspaceId"}, names...)},
 		"the document's ProfileInput":     {schemaNames(t, "ProfileInput"), append([]string{"workspaceId"}, names...)},

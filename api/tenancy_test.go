@@ -51,16 +51,23 @@ func (w *tenants) make(t testing.TB, kind, workspace, fate string) string {
 		id = w.proxy(t, "workspaceId", workspace, "host", "127.0.0.1", "port", 1, "username", fmt.Sprint("u", n))
 	case "key":
 		_, id = w.newKey(t, "read", workspace)
+	case "template":
+		id = w.template(t, "workspaceId", workspace, "name", fmt.Sprint("t", n))
 	default:
 		return "x"
 	}
 	switch {
 	case fate == "deleted":
-		w.do(t, "DELETE", "/"+map[string]string{"profile": "profiles", "proxy": "proxies", "key": "keys"}[kind]+"/"+id, nil).want(t, 204)
+		w.do(t, "DELETE", "/"+pathOf(kind)+"/"+id, nil).want(t, 204)
 	case fate == "erased":
 		w.do(t, "DELETE", "/profiles/"+id+"?permanent=true", nil).want(t, 204)
 	}
 	return id
+}
+
+// pathOf is where the objects of a kind are.
+func pathOf(kind string) string {
+	return map[string]string{"profile": "profiles", "proxy": "proxies", "key": "keys", "template": "templates"}[kind]
 }
 
 // comparable returns an answer without what differs between any two: the request's id and the time. Refusals do not have the requested id.
@@ -81,7 +88,7 @@ func TestWorkspaces(t *testing.T) {
 	malformed := []string{"x", "%00", "..%2f..", "%ff", "' OR 1=1 --", strings.Repeat("9", 300), "ü", "*", "null", "0", "%"}
 	type lot struct{ theirs, deleted, erased string }
 	fixed := map[string]lot{} // by kind and workspace: no probe may change them, so all share them
-	for _, kind := range []string{"profile", "proxy", "key"} {
+	for _, kind := range []string{"profile", "proxy", "key", "template"} {
 		for _, workspace := range []string{"a", "b"} {
 			l := lot{w.make(t, kind, workspace, ""), w.make(t, kind, workspace, "deleted"), ""}
 			if kind == "profile" {
@@ -174,7 +181,7 @@ func (w *tenants) state(t testing.TB, kind, id string) string {
 		}
 		return ""
 	}
-	return string(w.do(t, "GET", "/"+map[string]string{"profile": "profiles", "proxy": "proxies"}[kind]+"/"+id, nil).body)
+	return string(w.do(t, "GET", "/"+pathOf(kind)+"/"+id, nil).body)
 }
 
 // TestTrashOfAnotherWorkspace: operations on the trash are as closed as the others.
@@ -202,6 +209,7 @@ func TestListsOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newTenants(t)
 	theirs, theirProxy := w.make(t, "profile", "b", ""), w.make(t, "proxy", "b", "")
+	theirTemplate := w.make(t, "template", "b", "")
 	mine := w.make(t, "profile", "a", "")
 	w.make(t, "proxy", "a", "")
 	w.do(t, "PUT", "/profiles/"+theirs, map[string]any{"proxyId": theirProxy, "name": "secret-name",
@@ -217,13 +225,13 @@ func TestListsOfAnotherWorkspace(t *testing.T) {
 		}
 	}
 	none := func(string) any { return nil }
-	for _, path := range []string{"/profiles", "/proxies", "/runs"} {
+	for _, path := range []string{"/profiles", "/proxies", "/runs", "/templates"} {
 		same("GET", path+"?workspaceId=ID", none, "b", "zz")
 		same("GET", path+"?workspaceId=ID", none, "b", strings.Repeat("w", 64))
 	}
 	for _, path := range []string{"/profiles?after=ID", "/profiles?after=ID&trashed=true", "/profiles?after=ID&sort=name",
-		"/proxies?after=ID", "/workspaces?after=ID"} {
-		for _, their := range []string{theirs, theirProxy, trashed, "b"} {
+		"/proxies?after=ID", "/workspaces?after=ID", "/templates?after=ID"} {
+		for _, their := range []string{theirs, theirProxy, theirTemplate, trashed, "b"} {
 			same("GET", path, none, their, store.NewID())
 			same("GET", path, none, their, "no id at all")
 		}
@@ -237,14 +245,17 @@ func TestListsOfAnotherWorkspace(t *testing.T) {
 	start := func(id string) any { return map[string]any{"dryRun": true, "proxyId": id} }
 	same("POST", "/profiles", with("proxyId"), theirProxy, store.NewID())
 	same("PUT", "/profiles/"+mine, with("proxyId"), theirProxy, store.NewID())
+	same("POST", "/profiles", with("templateId"), theirTemplate, store.NewID())
+	same("POST", "/templates", with("proxyId"), theirProxy, store.NewID())
+	same("POST", "/templates", with("workspaceId"), "b", "zz")
 	same("POST", "/profiles/"+mine+"/start", start, theirProxy, store.NewID())
 	same("POST", "/profiles", with("workspaceId"), "b", "zz")
 	same("PUT", "/profiles/"+mine, with("workspaceId"), "b", "zz")
 	same("POST", "/proxies", func(id string) any { return map[string]any{"url": "socks5://h:1", "workspaceId": id} }, "b", "zz")
 	same("POST", "/proxies/check", func(id string) any { return map[string]any{"url": "socks5://127.0.0.1:1", "workspaceId": id} }, "b",
 		"zz")
-	for _, path := range []string{"/profiles", "/profiles?trashed=true", "/proxies", "/workspaces", "/runs", "/profiles?status=stopped",
-		"/profiles?sort=name&order=asc"} {
+	for _, path := range []string{"/profiles", "/profiles?trashed=true", "/proxies", "/workspaces", "/templates", "/runs",
+		"/profiles?status=stopped", "/profiles?sort=name&order=asc"} {
 		r := a.do(t, "GET", path, nil).want(t, 200)
 		for _, member := range []string{"workspaceId", "id"} {
 			if slices.Contains(r.each(member), "b") || slices.Contains(r.each(member), theirs) {

@@ -1,15 +1,21 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"reflect"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/events"
 	"warren/pool"
 	"warren/problem"
+	"warren/runs"
 	"warren/store"
 )
 
@@ -33,6 +39,44 @@ func (w *workspaces) wrote(id string, err error) {
 		return
 	}
 	w.known.LoadOrStore(id, struct{}{})
+}
+
+// workspaceJSON is a workspace with its counts.
+type workspaceJSON struct {
+	ID           string    `json:"id" example:"default"`
+	Name         string    `json:"name"`
+	ProfileCount int64     `json:"profileCount"`
+	TrashedCount int64     `json:"trashedCount"`
+	ProxyCount   int64     `json:"proxyCount"`
+	CreatedAt    time.Time `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+
+	Defaults rawDefaults `json:"defaults" doc:"Settings that new profiles get where neither the request nor its template has them."`
+}
+
+func (workspaceJSON) example() any {
+	return workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime(),
+		Defaults: `{"timezone":"auto"}`}
+}
+
+func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
+	q, sees := s.store.Read(), callerOf(ctx).Sees.Filter()
+	return listByTime(ctx, s, in.Paging, timeList[store.Workspace, workspaceJSON]{
+		kind:  "workspace",
+		at:    func(w store.Workspace) (int64, string) { return w.CreatedAt, w.ID },
+		count: func() (int64, error) { return q.CountWorkspaces(ctx, sees) },
+		find: func(id string) (store.Workspace, error) {
+			return q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: sees})
+		},
+		rows: func(key int64, id string, limit, offset int64) ([]store.Workspace, error) {
+			return q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
+				Offset: offset})
+		},
+		show: func(w store.Workspace) (workspaceJSON, error) { return showWorkspace(w), nil }})
+}
+
+func showWorkspace(w store.Workspace) workspaceJSON {
+	return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt),
+		rawDefaults(w.Defaults)}
 }
 
 // workspaceInput is a workspace to make.
@@ -64,6 +108,7 @@ func workspaceExists(id string) *problem.Error {
 
 // createdWorkspace is a new workspace and its address.
 type createdWorkspace struct {
+	ETag     string `header:"ETag"`
 	Location string `header:"Location"`
 	Body     workspaceJSON
 }
@@ -89,54 +134,184 @@ func (s *API) createWorkspace(ctx context.Context, in *workspaceCreate) (*create
 		return nil, err
 	}
 	s.events.Publish(events.Event{Type: "workspace.created", Workspace: row.ID, Data: objectEvent{row.ID}})
-	return &createdWorkspace{Prefix + "/workspaces/" + row.ID, showWorkspace(row)}, nil
+	return &createdWorkspace{etag(row.Revision), Prefix + "/workspaces/" + row.ID, showWorkspace(row)}, nil
 }
 
-// workspaceUpdate gives a workspace another name.
+// DefaultsInput are the settings that new profiles of a workspace get, as a request brings them.
+type DefaultsInput templateSettings
+
+// Schema is that of a template's settings, without its name and its workspace, or null.
+func (DefaultsInput) Schema(r huma.Registry) *huma.Schema {
+	s := huma.SchemaFromType(r, reflect.TypeFor[templateSettings]())
+	delete(s.Properties, "name")
+	delete(s.Properties, "workspaceId")
+	s.Nullable = true
+	return s
+}
+
+// rawDefaults are the same as the database holds them.
+type rawDefaults string
+
+// MarshalJSONTo writes them as they are.
+func (d rawDefaults) MarshalJSONTo(e *jsontext.Encoder) error { return e.WriteValue(jsontext.Value(cmp.Or(d, "{}"))) }
+
+// Schema is that of requests, without null.
+func (rawDefaults) Schema(r huma.Registry) *huma.Schema {
+	s := DefaultsInput{}.Schema(r)
+	s.Nullable = false
+	return s
+}
+
+// workspaceBody is the answer of the operations on one workspace.
+type workspaceBody struct {
+	ETag string `header:"ETag"`
+	Body workspaceJSON
+}
+
+func workspaceAnswer(row store.Workspace) *workspaceBody {
+	return &workspaceBody{etag(row.Revision), showWorkspace(row)}
+}
+
+// WorkspacePath names one workspace.
+type WorkspacePath struct {
+	ID string `path:"id" doc:"The workspace's id."`
+}
+
+func (s *API) getWorkspace(ctx context.Context, in *struct{ WorkspacePath }) (*workspaceBody, error) {
+	row, err := workspaceAsRead(ctx, s.store.Read(), callerOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return workspaceAnswer(row), nil
+}
+
+// workspaceAsRead returns a workspace that the caller sees.
+func workspaceAsRead(ctx context.Context, q *store.Queries, c *caller, id string) (store.Workspace, error) {
+	row, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.Sees.Filter()})
+	return row, orNotFound(store.Typed(err), "workspace")
+}
+
+// workspaceUpdate changes the name of a workspace, and what its new profiles get.
 type workspaceUpdate struct {
-	ID   string `path:"id" doc:"The workspace's id."`
-	Body struct {
-		Name opt[string] `json:"name,omitempty" doc:"At most 200 characters; null: none." example:"Team B"`
+	WorkspacePath
+	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the workspace has changed since."`
+	Body    struct {
+		Name     opt[string]        `json:"name,omitempty" doc:"At most 200 characters; null: none." example:"Team B"`
+		Defaults opt[DefaultsInput] `json:"defaults,omitempty" doc:"Settings that new profiles get where neither the request nor its template has them. They replace all earlier ones; null: none."`
 	}
 }
 
-func (workspaceUpdate) example() any { return map[string]any{"name": "Team B"} }
-
-func (workspaceUpdate) problems() []*problem.Error {
-	return []*problem.Error{problem.Missing("workspace")}
+func (workspaceUpdate) example() any {
+	return map[string]any{"name": "Team B", "defaults": map[string]any{"timezone": "auto", "snapshots": "on"}}
 }
 
+// inDefaults is where the faults of defaults are.
+const inDefaults = "body.defaults"
+
 // Resolve checks the request by itself.
-func (in *workspaceUpdate) Resolve(huma.Context) []error {
-	var f faults
+func (in *workspaceUpdate) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
+	var f, inside faults
 	in.Body.Name.Value = f.line("body.name", in.Body.Name.Value, 0, 200)
+	in.defaults().check(&inside)
+	f.within(inDefaults, inside)
 	return f.errors()
 }
 
-// updateWorkspace changes a workspace's name. Without a name in the request nothing changes.
-func (s *API) updateWorkspace(ctx context.Context, in *workspaceUpdate) (*struct{ Body workspaceJSON }, error) {
-	sees := callerOf(ctx).Sees.Filter()
-	entry, err := s.auditEntry(ctx, "workspace.rename", in.ID, in.ID, map[string]any{"name": in.Body.Name.Value})
+// defaults are the settings of the request; none if it has none.
+func (in *workspaceUpdate) defaults() *templateSettings {
+	return (*templateSettings)(&in.Body.Defaults.Value)
+}
+
+// within notes faults of a body that is a member of another.
+func (f *faults) within(location string, inside faults) {
+	for _, fault := range inside {
+		fault.Location = location + strings.TrimPrefix(fault.Location, "body")
+		*f = append(*f, fault)
+	}
+}
+
+func (in *workspaceUpdate) storedFaults(ctx context.Context, s *API) (faults, error) {
+	q := s.store.Read()
+	if _, err := workspaceAsRead(ctx, q, callerOf(ctx), in.ID); err != nil {
+		return nil, err
+	}
+	return in.checkStored(ctx, s, q)
+}
+
+// checkStored returns the faults of the defaults that the database and this server show.
+func (in *workspaceUpdate) checkStored(ctx context.Context, s *API, q *store.Queries) (f faults, err error) {
+	var inside faults
+	err = in.defaults().checkStored(ctx, s, q, in.defaults(), in.ID, &inside)
+	f.within(inDefaults, inside)
+	return f, err
+}
+
+// changes are the members that the request changes.
+func (in *workspaceUpdate) changes() (names []string) {
+	if in.Body.Name.Set {
+		names = append(names, "name")
+	}
+	if in.Body.Defaults.Set {
+		names = append(names, "defaults")
+	}
+	return names
+}
+
+// updateWorkspace changes a workspace's name and defaults. Without either in the request nothing changes.
+func (s *API) updateWorkspace(ctx context.Context, in *workspaceUpdate) (*workspaceBody, error) {
+	entries, err := s.workspaceEntries(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	var row store.Workspace
 	err = s.store.Write(ctx, func(q *store.Queries) (err error) {
-		if row, err = q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: in.ID, Workspaces: sees}); err != nil || !in.Body.Name.Set {
+		if row, err = workspaceAsRead(ctx, q, callerOf(ctx), in.ID); err != nil {
 			return err
 		}
-		row, err = q.UpdateWorkspace(ctx, store.UpdateWorkspaceParams{ID: in.ID, Name: in.Body.Name.Value, UpdatedAt: now(),
-			Workspaces: sees})
-		return errors.Join(err, store.ErrorOf(q.InsertAudit(ctx, entry)))
+		f, err := in.checkStored(ctx, s, q)
+		if err := cmp.Or(err, f.problem()); err != nil {
+			return err
+		}
+		if !matches(in.IfMatch, row.Revision) {
+			return etagMismatch()
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		in.Body.Name.merge(&row.Name, "")
+		if in.Body.Defaults.Set {
+			if row.Defaults, err = in.defaults().text(); err != nil {
+				return err
+			}
+		}
+		row, err = q.UpdateWorkspace(ctx, store.UpdateWorkspaceParams{ID: in.ID, Revision: row.Revision, Name: row.Name,
+			Defaults: row.Defaults, UpdatedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
+		for _, entry := range entries {
+			err = errors.Join(err, store.ErrorOf(q.InsertAudit(ctx, entry)))
+		}
+		return err
 	})
-	if errors.Is(err, store.ErrNoRow) {
-		return nil, problem.Missing("workspace")
-	}
 	if err != nil {
 		return nil, err
 	}
-	if in.Body.Name.Set {
-		s.events.Publish(events.Event{Type: "workspace.updated", Workspace: row.ID, Data: objectUpdated{[]string{"name"}, row.ID}})
+	if changed := in.changes(); len(changed) > 0 {
+		s.events.Publish(events.Event{Type: "workspace.updated", Workspace: row.ID, Data: objectUpdated{changed, row.ID}})
 	}
-	return &struct{ Body workspaceJSON }{showWorkspace(row)}, nil
+	return workspaceAnswer(row), nil
+}
+
+// workspaceEntries are the records of a change: one of the name, one of the defaults.
+func (s *API) workspaceEntries(ctx context.Context, in *workspaceUpdate) (out []store.InsertAuditParams, err error) {
+	add := func(action string, detail map[string]any) {
+		entry, failed := s.auditEntry(ctx, action, in.ID, in.ID, detail)
+		out, err = append(out, entry), errors.Join(err, failed)
+	}
+	if in.Body.Name.Set {
+		add("workspace.rename", map[string]any{"name": in.Body.Name.Value})
+	}
+	if in.Body.Defaults.Set {
+		add("workspace.defaults", map[string]any{"settings": in.defaults().members()})
+	}
+	return out, err
 }

@@ -18,6 +18,8 @@ type Declared struct {
 	Screen         string // a JSON screen; "" is the browser's own
 	WebRTC         string
 	Consistency    string // off, warn or block
+
+	Sources Sources // where these are from; nil: all are the profile's own
 }
 
 // FollowsExit reports whether the exit must be known: a setting is auto, or mismatches block a start.
@@ -75,7 +77,7 @@ type Values struct {
 // Setting is the value of one setting as pages see it, with its source.
 type Setting struct {
 	Value  any    `json:"value" doc:"As start's effective shows it; null: not known before the browser runs, or the browser's own."`
-	Source string `json:"source" enum:"profile,exit,host,default"`
+	Source string `json:"source" enum:"profile,template,workspace,exit,host,default"`
 	Detail string `json:"detail" doc:"Why, for people."`
 }
 
@@ -84,7 +86,10 @@ const (
 	FromProfile = "profile" // declared
 	FromExit    = "exit"    // auto, from the last good check
 	FromHost    = "host"    // the host's own
-	ByDefault   = "default" // the browser's own
+	ByDefault   = "default" // the server's, or the browser's own
+
+	FromTemplate  = "template"  // the profile got it when it was created
+	FromWorkspace = "workspace" // the profile got it when it was created
 )
 
 // Settings holds all settings of a profile.

@@ -29,7 +29,11 @@ func Resolve(d Declared, env Environment) (Resolution, error) {
 	if err := r.geolocation(d, env); err != nil {
 		return r, err
 	}
-	return r, r.screen(d)
+	if err := r.screen(d); err != nil {
+		return r, err
+	}
+	r.attribute(d.Sources)
+	return r, nil
 }
 
 func (r *Resolution) system(d Declared, env Environment) {

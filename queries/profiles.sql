@@ -6,13 +6,14 @@
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
+    template_id, sources, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
     @background_traffic, @allow_local, @consistency,
     @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @temporary, sqlc.narg(snapshots),
-    @created_at, @updated_at
+    sqlc.narg(template_id), @sources, @created_at, @updated_at
 ) RETURNING *;
 
 -- name: AddProfile :exec
@@ -20,13 +21,14 @@ INSERT INTO profiles (
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
+    template_id, sources, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
     @background_traffic, @allow_local, @consistency,
     @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @temporary, sqlc.narg(snapshots),
-    @created_at, @updated_at
+    sqlc.narg(template_id), @sources, @created_at, @updated_at
 );
 
 -- name: InsertProfiles :exec
@@ -35,7 +37,8 @@ INSERT INTO profiles (
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
+    template_id, sources, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(value, '$[1]'), CAST(@os AS TEXT), CAST(@browser_version AS TEXT), CAST(@tags AS TEXT),
     CAST(@tags_key AS TEXT), CAST(@notes AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(@proxy_missing AS BOOLEAN),
@@ -43,7 +46,8 @@ SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(va
     CAST(sqlc.narg(screen) AS TEXT), CAST(sqlc.narg(headless) AS BOOLEAN), CAST(sqlc.narg(idle_timeout_ms) AS INTEGER), CAST(sqlc.narg(max_run_ms) AS INTEGER),
     CAST(@background_traffic AS TEXT), CAST(@allow_local AS TEXT), CAST(@consistency AS TEXT),
     CAST(@fallback_proxy_ids AS TEXT), CAST(@fallback_country AS TEXT), CAST(@allow_hosts AS TEXT), CAST(@deny_hosts AS TEXT), CAST(@localhost_via AS TEXT),
-    CAST(@log_hosts AS BOOLEAN), CAST(@temporary AS BOOLEAN), CAST(sqlc.narg(snapshots) AS TEXT), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
+    CAST(@log_hosts AS BOOLEAN), CAST(@temporary AS BOOLEAN), CAST(sqlc.narg(snapshots) AS TEXT),
+    CAST(sqlc.narg(template_id) AS TEXT), CAST(@sources AS TEXT), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
 FROM jsonb_each(CAST(@profiles AS TEXT));
 
 -- name: ListProfilesFromTo :many
@@ -74,7 +78,8 @@ UPDATE profiles SET
     headless = sqlc.narg(headless), idle_timeout_ms = sqlc.narg(idle_timeout_ms), max_run_ms = sqlc.narg(max_run_ms),
     background_traffic = @background_traffic, allow_local = @allow_local, consistency = @consistency,
     fallback_proxy_ids = @fallback_proxy_ids, fallback_country = @fallback_country, allow_hosts = @allow_hosts, deny_hosts = @deny_hosts,
-    localhost_via = @localhost_via, log_hosts = @log_hosts, temporary = @temporary, snapshots = sqlc.narg(snapshots), updated_at = @updated_at, revision = revision + 1
+    localhost_via = @localhost_via, log_hosts = @log_hosts, temporary = @temporary, snapshots = sqlc.narg(snapshots),
+    sources = @sources, updated_at = @updated_at, revision = revision + 1
 WHERE id = @id AND revision = @revision AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 RETURNING *;

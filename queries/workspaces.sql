@@ -25,16 +25,18 @@ SELECT count(*) FROM workspaces
 WHERE (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: UpdateWorkspace :one
-UPDATE workspaces SET name = @name, updated_at = @updated_at
-WHERE id = @id
+-- UpdateWorkspace returns no row if the workspace is unknown, foreign, or changed since @revision.
+UPDATE workspaces SET name = @name, defaults = @defaults, updated_at = @updated_at, revision = revision + 1
+WHERE id = @id AND revision = @revision
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 RETURNING *;
 
 -- name: DeleteEmptyWorkspace :execrows
--- DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash counts too.
+-- DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash and templates count too.
 DELETE FROM workspaces
-WHERE id = @id AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
-  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+WHERE workspaces.id = @id AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
+  AND NOT EXISTS (SELECT 1 FROM templates WHERE templates.workspace_id = workspaces.id)
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: Totals :one
 -- Totals sums up the counters of the workspaces that a key may see: the totals of unfiltered lists.
@@ -53,6 +55,10 @@ SELECT
 FROM workspaces
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: GetDefaults :one
+-- GetDefaults returns the settings that new profiles of a workspace get, which the caller has checked.
+SELECT defaults FROM workspaces WHERE id = @id;
 
 -- name: ListWorkspaceIDs :many
 -- ListWorkspaceIDs returns every workspace that has proxies.

@@ -27,7 +27,8 @@ import (
 // declared returns the settings of a profile that concern its identity.
 func declared(row store.Profile) identity.Declared {
 	return identity.Declared{OS: row.OS, BrowserVersion: row.BrowserVersion, Timezone: row.Timezone, Locale: row.Locale,
-		Geolocation: row.Geolocation, Screen: orEmpty(row.Screen), WebRTC: row.WebRTC, Consistency: row.Consistency}
+		Geolocation: row.Geolocation, Screen: orEmpty(row.Screen), WebRTC: row.WebRTC, Consistency: row.Consistency,
+		Sources: identity.ReadSources(row.Sources)}
 }
 
 // exitFrom converts a good check; nil: not known.
@@ -188,6 +189,8 @@ type Explanation struct {
 	Consistency string                `json:"consistency" enum:"off,warn,block"`
 	Findings    []identity.Mismatch   `json:"findings" doc:"What contradicts the exit. A start of now would meet it."`
 	Differences []identity.Difference `json:"differences" doc:"What a page can tell apart all the same."`
+	TemplateID  *string               `json:"templateId" doc:"The template that the profile was created with; it may have changed since, or be deleted."`
+	Sources     identity.Sources      `json:"sources" doc:"Where the profile has each setting from: profile (a request set it), template or workspace (it got the value at its creation, or when a request set the setting to null), or default (the server's). Of pending members: what the next start has."`
 	Pending     []string              `json:"pending" doc:"Members of the profile that were changed since and wait for the next start. Empty when it does not run."`
 }
 

@@ -108,6 +108,8 @@ type Profile struct {
 	Snapshots         *string
 	HeadID            *string
 	SnapshotDue       bool
+	TemplateID        *string
+	Sources           string
 }
 
 type Proxy struct {
@@ -187,6 +189,17 @@ type SnapshotPack struct {
 	Pack       string
 }
 
+type Template struct {
+	ID          string
+	WorkspaceID string
+	Name        string
+	SearchKey   string
+	Settings    string
+	Revision    int64
+	CreatedAt   int64
+	UpdatedAt   int64
+}
+
 type Traffic struct {
 	RunID       string
 	ProxyID     string
@@ -207,4 +220,6 @@ type Workspace struct {
 	CreatedAt    int64
 	UpdatedAt    int64
 	PackSecret   []byte
+	Defaults     string
+	Revision     int64
 }

@@ -16,6 +16,7 @@ var plainScans = map[string]string{
 	"hasOwnKeys":       "keys are few",
 	"trimSessions":     "sorts the session keys of one key, 100 at most",
 	"countWorkspaces":  "workspaces are few",
+	"countTemplates":   "templates are few",
 	"countKept":        "a backup reads everything anyway",
 	"listMissingHeads": "the check reads everything anyway",
 	"listWorkspaceIDs": "workspaces are few",
@@ -84,8 +85,8 @@ func queriesByName(t *testing.T) map[string]string {
 	return queries
 }
 
-var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|idempotency|snapshots|packs|snapshot_packs)` +
-	`(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
+var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|templates|idempotency|snapshots|packs|` +
+	`snapshot_packs)(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
 
 // walksItsPartialIndex are the queries that may walk a whole index, because it holds few rows.
 var walksItsPartialIndex = map[string]string{

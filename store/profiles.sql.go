@@ -13,13 +13,14 @@ const addProfile = `-- name: AddProfile :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
+    template_id, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33
+    ?32, ?33, ?34, ?35
 )
 `
 
@@ -55,6 +56,8 @@ type AddProfileParams struct {
 	LogHosts          bool
 	Temporary         bool
 	Snapshots         *string
+	TemplateID        *string
+	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -93,6 +96,8 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.LogHosts,
 		arg.Temporary,
 		arg.Snapshots,
+		arg.TemplateID,
+		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -209,7 +214,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -266,12 +271,14 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.Snapshots,
 		&i.HeadID,
 		&i.SnapshotDue,
+		&i.TemplateID,
+		&i.Sources,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -329,12 +336,14 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.Snapshots,
 		&i.HeadID,
 		&i.SnapshotDue,
+		&i.TemplateID,
+		&i.Sources,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -398,6 +407,8 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.Snapshots,
 			&i.HeadID,
 			&i.SnapshotDue,
+			&i.TemplateID,
+			&i.Sources,
 		); err != nil {
 			return nil, err
 		}
@@ -417,14 +428,15 @@ const insertProfile = `-- name: InsertProfile :one
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
+    template_id, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
+    ?32, ?33, ?34, ?35
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
 `
 
 type InsertProfileParams struct {
@@ -459,6 +471,8 @@ type InsertProfileParams struct {
 	LogHosts          bool
 	Temporary         bool
 	Snapshots         *string
+	TemplateID        *string
+	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -499,6 +513,8 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.LogHosts,
 		arg.Temporary,
 		arg.Snapshots,
+		arg.TemplateID,
+		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -547,6 +563,8 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.Snapshots,
 		&i.HeadID,
 		&i.SnapshotDue,
+		&i.TemplateID,
+		&i.Sources,
 	)
 	return i, err
 }
@@ -555,7 +573,8 @@ const insertProfiles = `-- name: InsertProfiles :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
-    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots, created_at, updated_at
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
+    template_id, sources, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
     CAST(?5 AS TEXT), CAST(?6 AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(?7 AS BOOLEAN),
@@ -563,8 +582,9 @@ SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'
     CAST(?13 AS TEXT), CAST(?14 AS BOOLEAN), CAST(?15 AS INTEGER), CAST(?16 AS INTEGER),
     CAST(?17 AS TEXT), CAST(?18 AS TEXT), CAST(?19 AS TEXT),
     CAST(?20 AS TEXT), CAST(?21 AS TEXT), CAST(?22 AS TEXT), CAST(?23 AS TEXT), CAST(?24 AS TEXT),
-    CAST(?25 AS BOOLEAN), CAST(?26 AS BOOLEAN), CAST(?27 AS TEXT), CAST(?28 AS INTEGER), CAST(?29 AS INTEGER)
-FROM jsonb_each(CAST(?30 AS TEXT))
+    CAST(?25 AS BOOLEAN), CAST(?26 AS BOOLEAN), CAST(?27 AS TEXT),
+    CAST(?28 AS TEXT), CAST(?29 AS TEXT), CAST(?30 AS INTEGER), CAST(?31 AS INTEGER)
+FROM jsonb_each(CAST(?32 AS TEXT))
 `
 
 type InsertProfilesParams struct {
@@ -595,6 +615,8 @@ type InsertProfilesParams struct {
 	LogHosts          bool
 	Temporary         bool
 	Snapshots         *string
+	TemplateID        *string
+	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
 	Profiles          string
@@ -631,6 +653,8 @@ func (q *Queries) InsertProfiles(ctx context.Context, arg InsertProfilesParams) 
 		arg.LogHosts,
 		arg.Temporary,
 		arg.Snapshots,
+		arg.TemplateID,
+		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 		arg.Profiles,
@@ -825,7 +849,7 @@ func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfiles
 }
 
 const listProfilesFromTo = `-- name: ListProfilesFromTo :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
 WHERE id >= CAST(?1 AS TEXT) AND id <= CAST(?2 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY id
@@ -891,6 +915,8 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 			&i.Snapshots,
 			&i.HeadID,
 			&i.SnapshotDue,
+			&i.TemplateID,
+			&i.Sources,
 		); err != nil {
 			return nil, err
 		}
@@ -906,7 +932,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
@@ -963,6 +989,8 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.Snapshots,
 			&i.HeadID,
 			&i.SnapshotDue,
+			&i.TemplateID,
+			&i.Sources,
 		); err != nil {
 			return nil, err
 		}
@@ -1240,7 +1268,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
 `
 
 type RestoreProfileParams struct {
@@ -1295,6 +1323,8 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.Snapshots,
 		&i.HeadID,
 		&i.SnapshotDue,
+		&i.TemplateID,
+		&i.Sources,
 	)
 	return i, err
 }
@@ -1358,7 +1388,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
 `
 
 type TrashProfileParams struct {
@@ -1414,6 +1444,8 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.Snapshots,
 		&i.HeadID,
 		&i.SnapshotDue,
+		&i.TemplateID,
+		&i.Sources,
 	)
 	return i, err
 }
@@ -1426,10 +1458,11 @@ UPDATE profiles SET
     headless = ?16, idle_timeout_ms = ?17, max_run_ms = ?18,
     background_traffic = ?19, allow_local = ?20, consistency = ?21,
     fallback_proxy_ids = ?22, fallback_country = ?23, allow_hosts = ?24, deny_hosts = ?25,
-    localhost_via = ?26, log_hosts = ?27, temporary = ?28, snapshots = ?29, updated_at = ?30, revision = revision + 1
-WHERE id = ?31 AND revision = ?32 AND trashed_at IS NULL
-  AND (CAST(?33 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?33)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due
+    localhost_via = ?26, log_hosts = ?27, temporary = ?28, snapshots = ?29,
+    sources = ?30, updated_at = ?31, revision = revision + 1
+WHERE id = ?32 AND revision = ?33 AND trashed_at IS NULL
+  AND (CAST(?34 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?34)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
 `
 
 type UpdateProfileParams struct {
@@ -1462,6 +1495,7 @@ type UpdateProfileParams struct {
 	LogHosts          bool
 	Temporary         bool
 	Snapshots         *string
+	Sources           string
 	UpdatedAt         int64
 	ID                string
 	Revision          int64
@@ -1501,6 +1535,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.LogHosts,
 		arg.Temporary,
 		arg.Snapshots,
+		arg.Sources,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Revision,
@@ -1551,6 +1586,8 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.Snapshots,
 		&i.HeadID,
 		&i.SnapshotDue,
+		&i.TemplateID,
+		&i.Sources,
 	)
 	return i, err
 }

@@ -20,6 +20,8 @@ var internalQueries = map[string]string{
 	"InsertProfiles":          "the rows are of a workspace that the caller has checked against the key",
 	"InsertProxy":             "the row names its workspace, which the caller has checked against the key",
 	"InsertProxies":           "the rows are of a workspace that the caller has checked against the key",
+	"InsertTemplate":          "the row names its workspace, which the caller has checked against the key",
+	"GetDefaults":             "of a workspace that the caller has checked against the key, or of a row that the key sees",
 	"InsertWorkspace":         "for keys of the scope admin",
 	"EnsureWorkspace":         "for keys of all workspaces",
 	"SetProfileStatus":        "written by the owner of a run, which was started under the key's workspaces",
@@ -72,11 +74,11 @@ var internalQueries = map[string]string{
 
 var (
 	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|` +
-		`snapshots|workspaces|deleted)\b`)
+		`snapshots|templates|workspaces|deleted)\b`)
 	queryHead = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
-		`(?:proxies\.)?(?:workspace_id|id) IN \(SELECT value FROM json_each\(sqlc\.narg\(workspaces\)\)\)\)`)
+		`(?:proxies\.|workspaces\.)?(?:workspace_id|id) IN \(SELECT value FROM json_each\(sqlc\.narg\(workspaces\)\)\)\)`)
 )
 
 // untenanted returns the queries of a text that use a tenant's table without the key's workspaces.
@@ -237,6 +239,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		WorkspaceID: "mine", BytesUp: 1}))
 	err4 = errors.Join(err4, q.InsertSnapshot(ctx, InsertSnapshotParams{ID: "snapshot", ProfileID: profile.ID, WorkspaceID: "mine",
 		Reason: "stop", CreatedAt: 1}))
+	_, err7 := q.InsertTemplate(ctx, InsertTemplateParams{ID: "template", WorkspaceID: "mine", Name: "p", SearchKey: "p", Settings: "{}"})
+	err4 = errors.Join(err4, err7)
 	if query == "RestoreProfile" {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
 		err4 = errors.Join(err4, err)
@@ -265,6 +269,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "snapshot"
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
+	case strings.HasSuffix(query, "Template"):
+		id = "template"
 	}
 	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Kind": "run",
 		"Ids": *jsonText([]string{profile.ID, proxy.ID, "audit"}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
@@ -272,6 +278,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"StartURLs": "[]", "Timezone": "auto", "Locale": "auto", "Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse",
 		"AllowLocal": "[]", "Consistency": "warn", "FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]",
 		"Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]",
+		"Defaults": "{}", "Settings": "{}",
 		"LocalhostVia": "[]", "First": profile.ID, "Last": profile.ID, "Except": "[]",
 		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	world["AfterKey"], world["AfterID"] = last.Number, last.ID

@@ -115,6 +115,13 @@ func rowsSince() map[int64][]string {
 			"INSERT INTO packs (name, workspace_id, bytes, state, seen_at) VALUES ('pk', 'team', 2, 'there', 1)",
 			"INSERT INTO snapshot_packs (snapshot_id, pack) VALUES ('sn', 'pk')",
 		},
+		12: {
+			`UPDATE workspaces SET defaults = '{"os":"mac"}', revision = 2 WHERE id = 'team'`,
+			`UPDATE profiles SET template_id = 'tp', sources = '{"os":"template"}' WHERE id = 'p'`,
+			"INSERT INTO templates (id, workspace_id, name, search_key, settings, revision, created_at, updated_at) " +
+				`VALUES ('tp', 'team', 'Template', 'template', '{"os":"win"}', 3, 1, 2)`,
+			"INSERT INTO deleted (id, kind, workspace_id, at) VALUES ('dt', 'template', 'team', 2)",
+		},
 	}
 }
 

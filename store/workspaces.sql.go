@@ -41,8 +41,9 @@ func (q *Queries) CountWorkspaces(ctx context.Context, workspaces *string) (int6
 
 const deleteEmptyWorkspace = `-- name: DeleteEmptyWorkspace :execrows
 DELETE FROM workspaces
-WHERE id = ?1 AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
-  AND (CAST(?2 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?2)))
+WHERE workspaces.id = ?1 AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
+  AND NOT EXISTS (SELECT 1 FROM templates WHERE templates.workspace_id = workspaces.id)
+  AND (CAST(?2 AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(?2)))
 `
 
 type DeleteEmptyWorkspaceParams struct {
@@ -50,7 +51,7 @@ type DeleteEmptyWorkspaceParams struct {
 	Workspaces *string
 }
 
-// DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash counts too.
+// DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash and templates count too.
 func (q *Queries) DeleteEmptyWorkspace(ctx context.Context, arg DeleteEmptyWorkspaceParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteEmptyWorkspace, arg.ID, arg.Workspaces)
 	if err != nil {
@@ -79,6 +80,18 @@ func (q *Queries) EnsureWorkspace(ctx context.Context, arg EnsureWorkspaceParams
 	return result.RowsAffected()
 }
 
+const getDefaults = `-- name: GetDefaults :one
+SELECT defaults FROM workspaces WHERE id = ?1
+`
+
+// GetDefaults returns the settings that new profiles of a workspace get, which the caller has checked.
+func (q *Queries) GetDefaults(ctx context.Context, id string) (string, error) {
+	row := q.db.QueryRowContext(ctx, getDefaults, id)
+	var defaults string
+	err := row.Scan(&defaults)
+	return defaults, err
+}
+
 const getPackSecret = `-- name: GetPackSecret :one
 SELECT pack_secret FROM workspaces WHERE id = ?1
 `
@@ -92,7 +105,7 @@ func (q *Queries) GetPackSecret(ctx context.Context, id string) ([]byte, error) 
 }
 
 const getWorkspace = `-- name: GetWorkspace :one
-SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret FROM workspaces
+SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision FROM workspaces
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?2)))
 `
@@ -114,13 +127,15 @@ func (q *Queries) GetWorkspace(ctx context.Context, arg GetWorkspaceParams) (Wor
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.PackSecret,
+		&i.Defaults,
+		&i.Revision,
 	)
 	return i, err
 }
 
 const insertWorkspace = `-- name: InsertWorkspace :one
 INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
-RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret
+RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision
 `
 
 type InsertWorkspaceParams struct {
@@ -141,6 +156,8 @@ func (q *Queries) InsertWorkspace(ctx context.Context, arg InsertWorkspaceParams
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.PackSecret,
+		&i.Defaults,
+		&i.Revision,
 	)
 	return i, err
 }
@@ -174,7 +191,7 @@ func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 }
 
 const listWorkspaces = `-- name: ListWorkspaces :many
-SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret FROM workspaces
+SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision FROM workspaces
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
@@ -214,6 +231,8 @@ func (q *Queries) ListWorkspaces(ctx context.Context, arg ListWorkspacesParams) 
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.PackSecret,
+			&i.Defaults,
+			&i.Revision,
 		); err != nil {
 			return nil, err
 		}
@@ -298,24 +317,29 @@ func (q *Queries) TotalsOfWorkspace(ctx context.Context, arg TotalsOfWorkspacePa
 }
 
 const updateWorkspace = `-- name: UpdateWorkspace :one
-UPDATE workspaces SET name = ?1, updated_at = ?2
-WHERE id = ?3
-  AND (CAST(?4 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?4)))
-RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret
+UPDATE workspaces SET name = ?1, defaults = ?2, updated_at = ?3, revision = revision + 1
+WHERE id = ?4 AND revision = ?5
+  AND (CAST(?6 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?6)))
+RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision
 `
 
 type UpdateWorkspaceParams struct {
 	Name       string
+	Defaults   string
 	UpdatedAt  int64
 	ID         string
+	Revision   int64
 	Workspaces *string
 }
 
+// UpdateWorkspace returns no row if the workspace is unknown, foreign, or changed since @revision.
 func (q *Queries) UpdateWorkspace(ctx context.Context, arg UpdateWorkspaceParams) (Workspace, error) {
 	row := q.db.QueryRowContext(ctx, updateWorkspace,
 		arg.Name,
+		arg.Defaults,
 		arg.UpdatedAt,
 		arg.ID,
+		arg.Revision,
 		arg.Workspaces,
 	)
 	var i Workspace
@@ -328,6 +352,8 @@ func (q *Queries) UpdateWorkspace(ctx context.Context, arg UpdateWorkspaceParams
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.PackSecret,
+		&i.Defaults,
+		&i.Revision,
 	)
 	return i, err
 }
