@@ -147,6 +147,7 @@ CREATE TABLE profiles (
     head_id         TEXT,                        -- the snapshot that its data go on from; NULL: none
     snapshot_due    INTEGER NOT NULL DEFAULT 0 CHECK (snapshot_due IN (0, 1)), -- it has stopped, and no snapshot was made of it yet
     template_id     TEXT,                        -- the template that it was created with, which may be deleted; NULL: none
+    args            TEXT    NOT NULL DEFAULT '[]' CHECK (args = '[]' OR json_valid(args) AND json_type(args) = 'array'), -- switches of the browser
     sources         TEXT    NOT NULL DEFAULT '' CHECK (sources = '' OR json_valid(sources)), -- identity.Sources: where its settings are from; '': all are its own
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),

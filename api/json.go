@@ -188,6 +188,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.raw("allowHosts", string(p.AllowHosts))
 	o.raw("denyHosts", string(p.DenyHosts))
 	o.text("consistency", p.Consistency)
+	o.raw("args", string(p.Args))
 	o.bool("temporary", p.Temporary)
 	orNullMember(o, "snapshots", p.Snapshots, (*object).text)
 	o.text("status", p.Status)

@@ -68,6 +68,7 @@ func drawProfile(t *rapid.T) profileJSON {
 		WebRTC:      "off", Consistency: "block", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`,
 		LocalhostVia: rawStrings(raw.Draw(t, "via")), LogHosts: rapid.Bool().Draw(t, "log"),
 		AllowHosts: rawStrings(raw.Draw(t, "allowed")), DenyHosts: rawStrings(raw.Draw(t, "denied")),
+		Args: rawStrings(raw.Draw(t, "args")), TemplateID: maybe(t, text),
 		Headless: maybe(t, rapid.Bool()), IdleTimeoutMs: maybe(t, number), MaxRunMs: maybe(t, number), Status: "running",
 		DiskBytes: number.Draw(t, "bytes"), CreatedAt: runs.Millis(at.Draw(t, "created")), UpdatedAt: runs.Millis(at.Draw(t, "updated"))}
 	if s := maybe(t, at); s != nil {

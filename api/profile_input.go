@@ -44,6 +44,7 @@ type ProfileInput struct {
 	DenyHosts         opt[[]string]    `json:"denyHosts,omitempty" doc:"At most 1,000 rules as those of allowHosts: hosts that pages do not reach, even if allowHosts names them. Open connections against new rules are ended."`
 	Temporary         opt[bool]        `json:"temporary,omitempty" doc:"Delete the profile with its data when its run has ended, without the trash. Only at create or clone; false keeps a temporary one. Default: false."`
 	Snapshots         opt[string]      `json:"snapshots,omitempty" enum:"on,off" doc:"Whether a snapshot of the data is made at each graceful stop. null (the default): as the server's --snapshots says."`
+	Args              opt[[]string]    `json:"args,omitempty" doc:"At most 30 switches for the browser's command line, from a list (docs/arguments.md). All others are refused: those of proxies, DNS, debugging, folders, the sandbox, extensions, certificates and features, and what other settings declare." example:"[\"--mute-audio\"]"`
 	Consistency       opt[string]      `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
@@ -76,6 +77,7 @@ var settings = []setting{
 	newSetting("denyHosts", runs.AtOnce, "[]", jsonSet[[]string], (*faults).hostRules),
 	newSetting("temporary", runs.NoEffect, false, asIs[bool], nil),
 	newSetting("snapshots", runs.NoEffect, nil, pointer[string], nil),
+	newSetting("args", runs.NextStart, "[]", jsonList[[]string], (*faults).arguments),
 	newSetting("consistency", runs.NoEffect, "warn", text[string], nil),
 }
 

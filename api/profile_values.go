@@ -12,6 +12,7 @@ import (
 
 	"warren/identity"
 	"warren/proxy"
+	"warren/runs"
 )
 
 // The types of a profile's members, and the rule of each one (contract, Profile).
@@ -223,6 +224,14 @@ func isStartURL(s string) bool {
 	}
 	u, err := url.Parse(s)
 	return err == nil && len(s) <= 2048 && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// arguments notes switches that no profile may add to its browser's command line.
+func (f *faults) arguments(location string, args []string) []string {
+	for _, fault := range runs.CheckArguments(args) {
+		f.add(element(location, fault.Index), fault.Message, nil)
+	}
+	return args
 }
 
 // maxRules is how many rules allowHosts and denyHosts may have.

@@ -46,6 +46,7 @@ type profileJSON struct {
 	AllowHosts        rawStrings      `json:"allowHosts"`
 	DenyHosts         rawStrings      `json:"denyHosts"`
 	Consistency       string          `json:"consistency" enum:"off,warn,block"`
+	Args              rawStrings      `json:"args"`
 	Temporary         bool            `json:"temporary"`
 	Snapshots         *string         `json:"snapshots" enum:"on,off"`
 	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
@@ -62,7 +63,7 @@ func (profileJSON) example() any {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156",
 		Tags: `["shop","de"]`, ProxyID: new(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]",
 		AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto",
-		Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Args: "[]", Consistency: "warn",
 		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime()), DiskBytes: 12582912,
 		CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
 }
@@ -126,7 +127,7 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 		WebRTC: row.WebRTC, Consistency: row.Consistency, BackgroundTraffic: row.BackgroundTraffic,
 		AllowLocal: rawStrings(row.AllowLocal), LocalhostVia: rawStrings(row.LocalhostVia),
 		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts), LogHosts: row.LogHosts,
-		Temporary: row.Temporary, Snapshots: row.Snapshots, TemplateID: row.TemplateID,
+		Temporary: row.Temporary, Snapshots: row.Snapshots, Args: rawStrings(row.Args), TemplateID: row.TemplateID,
 		DiskBytes: row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
 		CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
 	}

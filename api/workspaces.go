@@ -153,7 +153,9 @@ func (DefaultsInput) Schema(r huma.Registry) *huma.Schema {
 type rawDefaults string
 
 // MarshalJSONTo writes them as they are.
-func (d rawDefaults) MarshalJSONTo(e *jsontext.Encoder) error { return e.WriteValue(jsontext.Value(cmp.Or(d, "{}"))) }
+func (d rawDefaults) MarshalJSONTo(e *jsontext.Encoder) error {
+	return e.WriteValue(jsontext.Value(cmp.Or(d, "{}")))
+}
 
 // Schema is that of requests, without null.
 func (rawDefaults) Schema(r huma.Registry) *huma.Schema {

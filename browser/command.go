@@ -16,7 +16,8 @@ func (b *Browser) Arguments() []string {
 	if p := b.process(); p != nil {
 		return slices.Clone(p.cmd.Args[1:])
 	}
-	args := slices.Concat([]string{
+	// Of two switches with one name Chrome takes the later (base/command_line.cc): Warren's own count.
+	args := slices.Concat(b.spec.Args, []string{
 		"--user-data-dir=" + b.spec.UserDataDir,
 		"--profile-directory=" + profileFolder, // not the one that a person opened last: only this one is prepared
 		"--remote-debugging-pipe",
@@ -62,8 +63,8 @@ func (b *Browser) Environment() []string {
 	return env
 }
 
-// Chrome's flags are a fixed list. The only variable values are the folders' paths, the relay's address, and those of the emulation.
-// Nothing that a user of the API enters gets here; start pages are opened through DevTools.
+// Warren's own flags are a fixed list. The only variable values are the folders' paths, the relay's address, and those of the emulation.
+// Of what a user of the API enters only Spec.Args gets here, from a list (arguments.go). Start pages are opened through DevTools.
 
 // networkFlags keep all traffic on the relay. Names are not resolved locally; if an extension sets another proxy, nothing loads. Loopback
 // and link-local addresses use the relay too, and WebRTC opens no UDP. With these flags no packet leaves beside the relay (measured).

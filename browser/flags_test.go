@@ -84,8 +84,13 @@ func TestArguments(t *testing.T) {
 // TestRunningArguments: the process has the arguments that Arguments returns.
 func TestRunningArguments(t *testing.T) {
 	p := newProfile(t)
-	b := p.open(p.spec())
+	s := p.spec()
+	s.Args = []string{"--mute-audio", "--autoplay-policy=no-user-gesture-required"}
+	b := p.open(s)
 	want := b.Arguments()
+	if !slices.Equal(want[:2], s.Args) {
+		t.Fatalf("the profile's own switches do not come first, where Warren's win: %q", want)
+	}
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"warren/state"
 )
 
-// Spec describes a run. Of its values only the folders' paths and the key's hash appear on Chrome's command line.
+// Spec describes a run. Of its values only the folders' paths, the key's hash and Args appear on Chrome's command line.
 type Spec struct {
 	// Path is the browser's program. Product and Version are those of Find; without a version pages see the browser's own user agent.
 	Path, Product, Version string
@@ -55,6 +55,8 @@ type Spec struct {
 	TrustSPKI string
 	// Resolver is the URL template of a DNS-over-HTTPS server (RFC 8484), which Chrome asks beside its proxy; "": none.
 	Resolver string
+	// Args are further switches of Chrome, which CheckArguments allows.
+	Args []string
 	// Cookies are set before any page loads, for a profile whose own file of them is lost; nil: none.
 	Cookies []state.Cookie
 	// Offline is a run without a network, for the profile's state alone. Listener is closed. No tab is restored, and the tabs of the last
@@ -84,6 +86,9 @@ func (s Spec) check() error {
 		return fmt.Errorf("the temporary folder must be one of its own: %s", s.TempDir)
 	case s.Version == "" && (s.Identity.OS != "" || s.Identity.Version != ""):
 		return errors.New("a system or version is declared, and what the browser is was not told")
+	}
+	if faults := CheckArguments(s.Args); len(faults) > 0 {
+		return errors.New(faults[0].Message)
 	}
 	return s.Identity.check()
 }

@@ -55,6 +55,7 @@ func fixedSettings(row store.Profile) []fixedSetting {
 		{name: "webrtc", value: row.WebRTC},
 		{name: "headless", value: text(row.Headless)},
 		{name: "startUrls", value: row.StartURLs},
+		{name: "args", value: row.Args, absent: "[]"},
 		{name: "allowLocal", value: row.AllowLocal},
 		{name: "localhostVia", value: row.LocalhostVia, absent: "[]"},
 		{name: "backgroundTraffic", value: row.BackgroundTraffic},

@@ -3,6 +3,7 @@ package runs
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"runtime"
@@ -109,6 +110,11 @@ func (m *Manager) planSpec(p *plan, o Options) error {
 		WebRTC: row.WebRTC, Rules: hostRules(row), Background: row.BackgroundTraffic == "allow",
 		Protected: m.cfg.Protected, ReadOnly: m.cfg.ReadOnly, Writable: m.cfg.ClientFiles,
 		Timeout: m.cfg.StartTimeout, Grace: m.cfg.OrphanGrace, FilesQuota: m.cfg.FilesQuota}
+	if p.spec.Args = StringsOf(row.Args); len(p.spec.Args) > 0 {
+		if err := refusedArguments(p.spec.Args); err != nil {
+			return err
+		}
+	}
 	if m.cfg.RequireIsolation {
 		p.spec.Network, p.spec.Files = shim.Namespace, shim.Namespace
 	}
@@ -131,6 +137,22 @@ func (m *Manager) planSpec(p *plan, o Options) error {
 	}
 	return p.planUpstream()
 }
+
+// refusedArguments is the error for arguments that a profile must not have. Requests are refused for them, so that these are from
+// elsewhere: an older version, or a database that somebody changed.
+func refusedArguments(args []string) error {
+	var faults []problem.Fault
+	for _, f := range CheckArguments(args) {
+		faults = append(faults, problem.Fault{Location: fmt.Sprintf("profile.args[%d]", f.Index), Message: f.Message})
+	}
+	if faults == nil {
+		return nil
+	}
+	return problem.NotValid(faults...)
+}
+
+// CheckArguments returns why arguments are refused that a profile adds to the browser's command line.
+func CheckArguments(args []string) []shim.ArgumentFault { return shim.CheckArguments(args) }
 
 func (p *plan) planUpstream() (err error) {
 	if p.proxy == nil {

@@ -362,7 +362,7 @@ func (p *process) newState() State {
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
 		TempDir: tempDir(s.Name), FilesDir: s.filesDir(), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir),
-		Headless: s.Headless, Files: s.Files, Protected: s.Protected,
+		Headless: s.Headless, Args: s.Args, Files: s.Files, Protected: s.Protected,
 		Siblings: tempPrefixes(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable,
 		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Offline: s.Offline, Logger: log}

@@ -25,7 +25,12 @@ type (
 	Screen    = browser.Screen
 	Phase     = browser.Phase
 	Stopwatch = browser.Stopwatch
+
+	ArgumentFault = browser.ArgumentFault
 )
+
+// CheckArguments returns why arguments are refused that a profile adds to the browser's command line.
+func CheckArguments(args []string) []ArgumentFault { return browser.CheckArguments(args) }
 
 // The two kinds of isolation that a run can have.
 const (
@@ -44,6 +49,7 @@ type Spec struct {
 	RunDir       string        `json:"runDir"`     // holds the socket, the end report and the log
 	Name         string        `json:"name"`       // of the run's files in RunDir; short, since a socket's path has at most 104 bytes
 	Headless     bool          `json:"headless"`
+	Args         []string      `json:"args"` // further switches of the browser, from CheckArguments' list
 	StartURLs    []string      `json:"startUrls"`
 	Upstream     *Upstream     `json:"upstream"`  // nil: direct
 	Fallbacks    []Upstream    `json:"fallbacks"` // in their order, for when the upstream is dead

@@ -109,6 +109,7 @@ type Profile struct {
 	HeadID            *string
 	SnapshotDue       bool
 	TemplateID        *string
+	Args              string
 	Sources           string
 }
 

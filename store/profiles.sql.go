@@ -14,13 +14,13 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, sources, created_at, updated_at
+    template_id, args, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33, ?34, ?35
+    ?32, ?33, ?34, ?35, ?36
 )
 `
 
@@ -57,6 +57,7 @@ type AddProfileParams struct {
 	Temporary         bool
 	Snapshots         *string
 	TemplateID        *string
+	Args              string
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -97,6 +98,7 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.Temporary,
 		arg.Snapshots,
 		arg.TemplateID,
+		arg.Args,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -214,7 +216,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -272,13 +274,14 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.HeadID,
 		&i.SnapshotDue,
 		&i.TemplateID,
+		&i.Args,
 		&i.Sources,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -337,13 +340,14 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.HeadID,
 		&i.SnapshotDue,
 		&i.TemplateID,
+		&i.Args,
 		&i.Sources,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -408,6 +412,7 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.HeadID,
 			&i.SnapshotDue,
 			&i.TemplateID,
+			&i.Args,
 			&i.Sources,
 		); err != nil {
 			return nil, err
@@ -429,14 +434,14 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, sources, created_at, updated_at
+    template_id, args, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33, ?34, ?35
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
+    ?32, ?33, ?34, ?35, ?36
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources
 `
 
 type InsertProfileParams struct {
@@ -472,6 +477,7 @@ type InsertProfileParams struct {
 	Temporary         bool
 	Snapshots         *string
 	TemplateID        *string
+	Args              string
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -514,6 +520,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.Temporary,
 		arg.Snapshots,
 		arg.TemplateID,
+		arg.Args,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -564,6 +571,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.HeadID,
 		&i.SnapshotDue,
 		&i.TemplateID,
+		&i.Args,
 		&i.Sources,
 	)
 	return i, err
@@ -574,7 +582,7 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, sources, created_at, updated_at
+    template_id, args, sources, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
     CAST(?5 AS TEXT), CAST(?6 AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(?7 AS BOOLEAN),
@@ -583,8 +591,8 @@ SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'
     CAST(?17 AS TEXT), CAST(?18 AS TEXT), CAST(?19 AS TEXT),
     CAST(?20 AS TEXT), CAST(?21 AS TEXT), CAST(?22 AS TEXT), CAST(?23 AS TEXT), CAST(?24 AS TEXT),
     CAST(?25 AS BOOLEAN), CAST(?26 AS BOOLEAN), CAST(?27 AS TEXT),
-    CAST(?28 AS TEXT), CAST(?29 AS TEXT), CAST(?30 AS INTEGER), CAST(?31 AS INTEGER)
-FROM jsonb_each(CAST(?32 AS TEXT))
+    CAST(?28 AS TEXT), CAST(?29 AS TEXT), CAST(?30 AS TEXT), CAST(?31 AS INTEGER), CAST(?32 AS INTEGER)
+FROM jsonb_each(CAST(?33 AS TEXT))
 `
 
 type InsertProfilesParams struct {
@@ -616,6 +624,7 @@ type InsertProfilesParams struct {
 	Temporary         bool
 	Snapshots         *string
 	TemplateID        *string
+	Args              string
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -654,6 +663,7 @@ func (q *Queries) InsertProfiles(ctx context.Context, arg InsertProfilesParams) 
 		arg.Temporary,
 		arg.Snapshots,
 		arg.TemplateID,
+		arg.Args,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -849,7 +859,7 @@ func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfiles
 }
 
 const listProfilesFromTo = `-- name: ListProfilesFromTo :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources FROM profiles
 WHERE id >= CAST(?1 AS TEXT) AND id <= CAST(?2 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY id
@@ -916,6 +926,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 			&i.HeadID,
 			&i.SnapshotDue,
 			&i.TemplateID,
+			&i.Args,
 			&i.Sources,
 		); err != nil {
 			return nil, err
@@ -932,7 +943,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
@@ -990,6 +1001,7 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.HeadID,
 			&i.SnapshotDue,
 			&i.TemplateID,
+			&i.Args,
 			&i.Sources,
 		); err != nil {
 			return nil, err
@@ -1268,7 +1280,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources
 `
 
 type RestoreProfileParams struct {
@@ -1324,6 +1336,7 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.HeadID,
 		&i.SnapshotDue,
 		&i.TemplateID,
+		&i.Args,
 		&i.Sources,
 	)
 	return i, err
@@ -1388,7 +1401,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources
 `
 
 type TrashProfileParams struct {
@@ -1445,6 +1458,7 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.HeadID,
 		&i.SnapshotDue,
 		&i.TemplateID,
+		&i.Args,
 		&i.Sources,
 	)
 	return i, err
@@ -1459,10 +1473,10 @@ UPDATE profiles SET
     background_traffic = ?19, allow_local = ?20, consistency = ?21,
     fallback_proxy_ids = ?22, fallback_country = ?23, allow_hosts = ?24, deny_hosts = ?25,
     localhost_via = ?26, log_hosts = ?27, temporary = ?28, snapshots = ?29,
-    sources = ?30, updated_at = ?31, revision = revision + 1
-WHERE id = ?32 AND revision = ?33 AND trashed_at IS NULL
-  AND (CAST(?34 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?34)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, sources
+    args = ?30, sources = ?31, updated_at = ?32, revision = revision + 1
+WHERE id = ?33 AND revision = ?34 AND trashed_at IS NULL
+  AND (CAST(?35 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?35)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources
 `
 
 type UpdateProfileParams struct {
@@ -1495,6 +1509,7 @@ type UpdateProfileParams struct {
 	LogHosts          bool
 	Temporary         bool
 	Snapshots         *string
+	Args              string
 	Sources           string
 	UpdatedAt         int64
 	ID                string
@@ -1535,6 +1550,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.LogHosts,
 		arg.Temporary,
 		arg.Snapshots,
+		arg.Args,
 		arg.Sources,
 		arg.UpdatedAt,
 		arg.ID,
@@ -1587,6 +1603,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.HeadID,
 		&i.SnapshotDue,
 		&i.TemplateID,
+		&i.Args,
 		&i.Sources,
 	)
 	return i, err

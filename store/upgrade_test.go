@@ -117,7 +117,7 @@ func rowsSince() map[int64][]string {
 		},
 		12: {
 			`UPDATE workspaces SET defaults = '{"os":"mac"}', revision = 2 WHERE id = 'team'`,
-			`UPDATE profiles SET template_id = 'tp', sources = '{"os":"template"}' WHERE id = 'p'`,
+			`UPDATE profiles SET template_id = 'tp', args = '["--disable-gpu"]', sources = '{"os":"template"}' WHERE id = 'p'`,
 			"INSERT INTO templates (id, workspace_id, name, search_key, settings, revision, created_at, updated_at) " +
 				`VALUES ('tp', 'team', 'Template', 'template', '{"os":"win"}', 3, 1, 2)`,
 			"INSERT INTO deleted (id, kind, workspace_id, at) VALUES ('dt', 'template', 'team', 2)",

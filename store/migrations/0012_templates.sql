@@ -1,10 +1,11 @@
 -- +goose Up
--- Templates of profiles, and defaults of workspaces. schema.sql gives the reasons.
+-- Templates of profiles, defaults of workspaces, and switches of a profile's browser. schema.sql gives the reasons.
 
 ALTER TABLE workspaces ADD COLUMN defaults TEXT NOT NULL DEFAULT '{}' CHECK (defaults = '{}' OR json_valid(defaults) AND json_type(defaults) = 'object');
 ALTER TABLE workspaces ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
 
 ALTER TABLE profiles ADD COLUMN template_id TEXT;
+ALTER TABLE profiles ADD COLUMN args TEXT NOT NULL DEFAULT '[]' CHECK (args = '[]' OR json_valid(args) AND json_type(args) = 'array');
 ALTER TABLE profiles ADD COLUMN sources TEXT NOT NULL DEFAULT '' CHECK (sources = '' OR json_valid(sources));
 
 CREATE TABLE templates (

@@ -15,7 +15,7 @@ import { CHOICES } from './values.js';
 // The members of each group, for the sections that open when one of them has a fault.
 export const IDENTITY = ['os', 'browserVersion', 'timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 export const NETWORK = ['fallbackProxyIds', 'fallbackCountry', 'allowHosts', 'denyHosts', 'allowLocal', 'localhostVia', 'backgroundTraffic', 'logHosts'];
-export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'temporary'];
+export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'temporary'];
 export const NOTES = ['notes', 'workspaceId'];
 
 export function NameField({ form, hint }) {
@@ -98,6 +98,7 @@ export function LimitFields({ form, kept }) {
     <${Text} form=${form} name="idleTimeoutMs" label="Close when idle (minutes)" inputmode="decimal" placeholder="Never" />
     <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />
     <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
+    <${Lines} form=${form} name="args" label="Chrome switches" optional rows=${2} placeholder="--mute-audio" hint="One per line. They apply from the next start. Only switches that keep every promise are accepted." />
     ${!kept && html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`;
 }
 
@@ -119,9 +120,9 @@ export function networkSummary({ fallbackProxyIds, backgroundTraffic, logHosts, 
   return custom ? 'Custom' : 'Internet only';
 }
 
-export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, temporary }) {
+export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, temporary }) {
   if (temporary) return 'Temporary';
-  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots ? 'Custom' : 'Default';
+  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() ? 'Custom' : 'Default';
 }
 
 function zones() {

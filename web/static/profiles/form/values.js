@@ -41,6 +41,7 @@ export function toValues(profile, workspace = '') {
     logHosts: Boolean(p.logHosts),
     temporary: Boolean(p.temporary),
     snapshots: p.snapshots || '',
+    args: (p.args || []).join('\n'),
   };
 }
 
@@ -86,6 +87,7 @@ export function toBody(values) {
     logHosts: values.logHosts,
     temporary: values.temporary,
     snapshots: values.snapshots || null,
+    args: listOrNull(values.args),
   };
 }
 
@@ -154,6 +156,7 @@ export const FIELDS = [
   { label: 'Local ports under another name', names: ['localhostVia'], words: text('localhostVia', 'None') },
   { label: 'Background requests', names: ['backgroundTraffic'], words: chosen('backgroundTraffic') },
   { label: 'Snapshots', names: ['snapshots'], words: chosen('snapshots') },
+  { label: 'Chrome switches', names: ['args'], words: text('args', 'None') },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },
   { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
 ];

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
 d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,start,
-stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-75RIAP26.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-IQLGUX7Y.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -825,41 +825,42 @@ allowLocal||[]).join(`
 `),denyHosts:(p.denyHosts||[]).join(`
 `),localhostVia:(p.localhostVia||[]).join(`
 `),backgroundTraffic:p.backgroundTraffic||"refuse",fallbackProxyIds:p.fallbackProxyIds||[],fallbackCountry:p.fallbackCountry||"same",logHosts:!!p.logHosts,temporary:!!p.
-temporary,snapshots:p.snapshots||""}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===
-""?null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,
-height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.
-trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED?void 0:values.proxyId||null,startUrls:linesOf(
-values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.
-locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===
-void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?
-{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:listOrNull(
+temporary,snapshots:p.snapshots||"",args:(p.args||[]).join(`
+`)}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===""?null:typeof value=="number"?Math.
+round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,height,deviceScaleFactor]=values.
+screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.trim()||null,tags:values.
+tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED?void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),
+headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.locale==="o\
+wn"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===void 0?
+{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?{}:
+{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:listOrNull(
 values.allowHosts),denyHosts:listOrNull(values.denyHosts),localhostVia:listOrNull(values.localhostVia),backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.
-fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null}}function listOrNull(text2){
-let list=linesOf(text2);return list.length?list:null}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.
-stringify(value)!==JSON.stringify(before[name])))}function withoutDefaults(body){return Object.fromEntries(Object.entries(body).filter(([,value])=>value!==null))}
-var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],
-timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["of\
-f","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a war\
-ning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them thro\
-ugh the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only in the same country"],[
-"any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??
-values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Op\
-erating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","Same as the install\
-ed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["p\
-roxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackPr\
-oxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:"None"},{label:"Country of the fallbacks",names:["fallbackCountry"],words:chosen(
-"fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startUrls","None")},{label:"Window",names:["headless"],words:chosen("headless")},{label:"\
-Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneOwn")},{label:"Languages",names:["locale","localeOwn"],words:chosen("locale","locale\
-Own")},{label:"Location",names:["geolocation","position"],words:chosen("geolocation","position")},{label:"WebRTC",names:["webrtc"],words:chosen("webrtc")},{label:"\
-Screen",names:["screen"],words:text("screen","Default")},{label:"If it doesn’t match the proxy",names:["consistency"],words:chosen("consistency")},{label:"Idl\
-e time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"Maximum run time",names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"\
-Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"Blocked hosts",names:["denyHosts"],words:text("denyHosts","None")},{label:"Lo\
-cal services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local ports under another name",names:["localhostVia"],words:text("localhostVia","No\
-ne")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgroundTraffic")},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},
-{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?
-"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
-"denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","temporary"],NOTES=[
-"notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
+fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null,args:listOrNull(values.
+args)}}function listOrNull(text2){let list=linesOf(text2);return list.length?list:null}function changes(before,after){return Object.fromEntries(Object.entries(after).
+filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function withoutDefaults(body){return Object.fromEntries(Object.entries(body).filter(
+([,value])=>value!==null))}var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true",
+"Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[
+["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["\
+warn","Start with a warning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],[
+"allow","Send them through the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only \
+in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===
+values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text(
+"name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","\
+Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"\
+Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:[
+"fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:"None"},{label:"Country of the fallbacks",names:["fallbackCou\
+ntry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startUrls","None")},{label:"Window",names:["headless"],words:chosen(
+"headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneOwn")},{label:"Languages",names:["locale","localeOwn"],words:chosen(
+"locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolocation","position")},{label:"WebRTC",names:["webrtc"],words:chosen(
+"webrtc")},{label:"Screen",names:["screen"],words:text("screen","Default")},{label:"If it doesn’t match the proxy",names:["consistency"],words:chosen("consist\
+ency")},{label:"Idle time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"Maximum run time",names:["maxRunMs"],words:text("maxRunMs","N\
+o limit")},{label:"Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"Blocked hosts",names:["denyHosts"],words:text("denyHosts",
+"None")},{label:"Local services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local ports under another name",names:["localhostVia"],words:text(
+"localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgroundTraffic")},{label:"Snapshots",names:["snapshots"],words:chosen(
+"snapshots")},{label:"Chrome switches",names:["args"],words:text("args","None")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted \
+after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+"denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","temporary"],
+NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
 function ProfileProxy({form,workspaceId,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,hint}} />`}function Tags2({form}){
 return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
 entries(SYSTEMS);return html`
@@ -902,6 +903,7 @@ null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2}){re
     <${Text} form=${form} name="idleTimeoutMs" label="Close when idle (minutes)" inputmode="decimal" placeholder="Never" />
     <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />
     <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
+    <${Lines} form=${form} name="args" label="Chrome switches" optional rows=${2} placeholder="--mute-audio" hint="One per line. They apply from the next start. Only switches that keep every promise are accepted." />
     ${!kept2&&html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`}function NotesFields({
 form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
     ${!saved&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
@@ -909,8 +911,8 @@ form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines}
 locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen&&timezone==="auto"&&locale==="auto"&&geolocation==="auto"&&webrtc==="proxy_only"&&
 consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":"custom"}`.replace(/^./,c=>c.toUpperCase())}function networkSummary({fallbackProxyIds,
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
-a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,temporary}){return temporary?
-"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf(
+a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,temporary}){return temporary?
+"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf(
 "timeZone"):[]}var MOST_COPIES=100;function ProfileDialog({profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&`/profiles/${encodeURIComponent(
 profile.id)}`;return A(()=>{profile&&app.api.full("GET",path).then(setRead,setProblem)},[]),profile?html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.name}<//>`} close=${close}>
     ${read?html`<${EditForm} ...${{...read,path,done,close}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`}
