@@ -64,7 +64,7 @@ type bodied struct {
 	required     bool // the body is required
 }
 
-func bodiedOperations(profile, proxy, template string) []bodied {
+func bodiedOperations(profile, proxy string) []bodied {
 	profileMembers := []member{{"name", "text", true, true}, {"os", "text", false, false}, {"browserVersion", "mixed", false, false},
 		{"tags", "list", true, false},
 		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry",
@@ -88,7 +88,6 @@ func bodiedOperations(profile, proxy, template string) []bodied {
 	return []bodied{
 		{"POST", "/profiles", map[string]any{"name": "bad"}, profileMembers, true},
 		{"PUT", "/profiles/" + profile, nil, profileMembers, true}, {"PATCH", "/profiles/" + profile, nil, profileMembers, true},
-		{"PUT", "/templates/" + template, nil, profileMembers, true},
 		{"POST", "/proxies", address, proxyMembers, true}, {"POST", "/proxies/check", address, proxyMembers, true},
 		{"PUT", "/proxies/" + proxy, map[string]any{"username": "u"}, proxyMembers, true}, {"PATCH", "/proxies/" + proxy,
 			map[string]any{"username": "u"}, proxyMembers, true},
@@ -299,7 +298,7 @@ func TestBadInput(t *testing.T) {
 	a := newAPI(t)
 	profile, proxy := a.profile(t, "workspaceId", "w"), a.proxy(t, "workspaceId", "w")
 	cases := queryCases(profile)
-	for _, b := range bodiedOperations(profile, proxy, a.template(t, "workspaceId", "w")) {
+	for _, b := range bodiedOperations(profile, proxy) {
 		cases = append(cases, b.wholeCases()...)
 		for _, m := range b.members {
 			cases = append(cases, b.memberCases(m)...)

@@ -155,7 +155,8 @@ func (r *ruleOf[T, C]) reset(row *store.Profile) { *r.column(row) = r.byDefault 
 func (r *ruleOf[T, C]) given(in *ProfileInput) bool { return r.member(in).Set && !r.returns(in) }
 
 func (r *ruleOf[T, C]) returns(in *ProfileInput) bool {
-	return r.member(in).Null && reflect.TypeFor[C]().Kind() != reflect.Pointer
+	isValue := reflect.TypeFor[C]().Kind() == reflect.Pointer || r.location == "body.browserVersion" // null: the browser's own
+	return r.member(in).Null && !isValue
 }
 
 func (r *ruleOf[T, C]) take(in, from *ProfileInput) { *r.member(in) = *r.member(from) }

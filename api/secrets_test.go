@@ -132,7 +132,7 @@ func TestCanaryInEveryPosition(t *testing.T) {
 			t.Errorf("%s", r)
 		}
 	}
-	for _, b := range bodiedOperations(profile, proxy, a.template(t)) {
+	for _, b := range bodiedOperations(profile, proxy) {
 		if strings.HasSuffix(b.path, "/check") {
 			b.base = map[string]any{"type": "socks5", "host": "127.0.0.1", "port": 1, "username": "u"} // where a good one is dialled
 		}

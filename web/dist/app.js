@@ -1,9 +1,10 @@
 import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,CloneDialog,ConfirmDialog,Country,Dialog,Empty,ExportDialog,F,
 FirstRun,FreeFilter,Grid,GridProblem,Icon,ImportDialog,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,
-ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SettingsPage,
-Status,Store,T,TagBulkDialog,TagDialog,Tags,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,bytes,check,connect,count,
-countryName,d,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,proxyName,readKey,
-recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,watchKey}from"./part-IQLGUX7Y.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SearchBox,
+SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,TemplateDialog,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,
+bytes,check,connect,count,countryName,d,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,
+proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,
+watchKey}from"./part-2MOTEWYA.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
@@ -81,12 +82,7 @@ map(object=>object.workspaceId))}#addWorkspaces(ids){let known=this.workspaces.v
 workspaces.set([...all].sort())}chooseWorkspace(id){this.workspace.set(id),this.#counts.markAll();try{sessionStorage.setItem(WORKSPACE,id)}catch{}}#onEvent(event){
 return event.type==="events.lost"?this.readAll():(/^(profile|proxy|run|workspace)\./.test(event.type)&&this.#counts.markAll(),event.workspaceId&&this.#addWorkspaces(
 [event.workspaceId]),event.id&&!event.type.endsWith(".progress")&&this.recent.set([event,...this.recent.value.slice(0,RECENT-1)]),this.event.set(event))}};function remembered(){
-try{return sessionStorage.getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d(value),timer=T(0);return A(()=>setText(now=>now.trim()===value?now:value),[value]),
-A(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
-    <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
-timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
-    <kbd aria-hidden="true" title="Press / to search">/</kbd>
-  </div>`}var PART={start:10,restart:10,stop:20},REST=200,VERBS={__proto__:null,start:"Starting",stop:"Stopping",restart:"Restarting",delete:"Moving to the trash",restore:"\
+try{return sessionStorage.getItem(WORKSPACE)||""}catch{return""}}var PART={start:10,restart:10,stop:20},REST=200,VERBS={__proto__:null,start:"Starting",stop:"Stopping",restart:"Restarting",delete:"Moving to the trash",restore:"\
 Restoring",tag:"Tagging",untag:"Removing tags from",setProxy:"Setting the proxy of"};function batch(app,{selection,query,total,action,members={}}){let{all,ids}=selection.
 state.value,title=n=>`${VERBS[action]} ${count(n,"profile")}`;selection.clear();let send=items=>app.works.each({title:title(items.length),items,size:PART[action]||
 REST,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action,...members,ids:part.map(({id})=>id)},{signal})).results});if(!all)return send([...ids].
@@ -188,8 +184,8 @@ app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<button type="butt
 status==="starting"} aria-label=${`Start ${name}`} onClick=${()=>start(app,profile,rows)}><${Icon} name="play" />Start</button>`}
     <${Menu} label=${`More for ${name}`} items=${[running&&{label:"Connect",icon:"plug",run:()=>connect(app,profile,rows)},{label:"Edit",icon:"edit",keys:"E",run:()=>edit(
 app,profile,rows)},{label:"Choose a proxy",icon:"proxies",keys:"P",run:()=>chooseProxy(app,profile,rows)},{label:"Clone",icon:"copy",keys:"D",run:()=>clone(app,
-profile)},{label:"Export",icon:"download",run:()=>app.open(ExportDialog,{profiles:[profile]})},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(
-app,profile,rows)}]} />
+profile)},{label:"Export",icon:"download",run:()=>app.open(ExportDialog,{profiles:[profile]})},{label:"Save as a template",icon:"bookmark",run:()=>app.open(TemplateDialog,
+{profile})},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />
   </div>`}async function chosenOf(api,path,{selection,query,name}){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,known])=>({id,name:known}));let out=[];
 for(let page=1;;page++){let{data,hasMore}=await api.get(path,{...query,page,limit:200});if(out.push(...data.filter(({id})=>!ids.has(id)).map(object=>({id:object.
 id,name:name(object)}))),!hasMore)return out}}var AT_ONCE=4;function one(call){return part=>Promise.all(part.map(item=>call(item).then(()=>({id:item.id}),error=>({id:item.id,error}))))}function ProxyBulk({selection,

@@ -47,4 +47,5 @@ export const SaveView = lazy('SaveView');
 export const SettingsPage = lazy('SettingsPage');
 export const TagBulkDialog = lazy('TagBulkDialog');
 export const TagDialog = lazy('TagDialog');
+export const TemplateDialog = lazy('TemplateDialog');
 export const Tile = lazy('Tile');

@@ -13,6 +13,7 @@ export { CloneDialog } from './profiles/clone.js';
 export { ProxyBulkDialog, TagBulkDialog } from './profiles/bulkdialogs.js';
 export { ProfileDrawer } from './profiles/drawer/drawer.js';
 export { AddProxies } from './proxies/box/dialog.js';
+export { TemplateDialog } from './templateform.js';
 export { TagDialog } from './proxies/bulkdialogs.js';
 export { ProxyDrawer } from './proxies/drawer/drawer.js';
 export { ProxyDialog } from './proxychoice.js';

@@ -10,10 +10,13 @@ import { Dialog } from './dialog.js';
 import { count } from './format.js';
 import { Form, number, Section, Text, Tick, useForm } from './forms.js';
 import { IDENTITY, IdentityFields, identitySummary, LimitFields, LIMITS, limitsSummary, NameField, NETWORK, NetworkFields, networkSummary, NOTES, NotesFields, ProfileProxy, Tags } from './profiles/form/fields.js';
-import { changes, FIELDS, toBody, toValues, withoutDefaults } from './profiles/form/values.js';
+import { changes, FIELDS, rebase, toBody, toValues } from './profiles/form/values.js';
+import { DEALT } from './proxychoice.js';
 import { useStore } from './store.js';
+import { dealtWords, TemplateField } from './templatechoice.js';
 
 const MOST_COPIES = 100;
+const PAUSE_MS = 200; // in typing a workspace's name, before its defaults are read
 
 // ProfileDialog creates a profile, or changes one. It then reads the profile first, to start from its current values.
 export function ProfileDialog({ profile, done, close }) {
@@ -61,10 +64,12 @@ function NewForm({ done, close }) {
   const app = useApp();
   const workspace = useStore(app.model.workspace);
   const form = useForm({ ...toValues(null, workspace), copies: '1', each: false });
+  const base = useBase(form, workspace);
   const copies = number(form.values.copies);
   const many = copies !== 1;
   const create = async ({ copies: _, each, ...values }) => {
-    const body = withoutDefaults(toBody(values));
+    const given = changes(toBody(base.values), toBody(values));
+    const body = { ...given, name: values.name, ...(values.workspaceId.trim() && { workspaceId: values.workspaceId.trim() }), ...(base.template && { templateId: base.template.id }) };
     if (!Number.isInteger(copies) || copies < 1 || copies > MOST_COPIES) throw new Problem(422, { code: 'validation_failed', errors: [{ location: 'body.count', message: 'is no such number' }] }, '');
     if (!many) return [await app.api.post('/profiles', body)];
     if (each) delete body.proxyId;
@@ -83,17 +88,46 @@ function NewForm({ done, close }) {
     <button type="button" class="button" disabled=${form.busy} onClick=${() => form.send(make(start))}>Create and start</button>
     <button class="button primary" disabled=${form.busy}>${form.busy ? 'Creating…' : 'Create'}</button>`;
   return html`<${Form} form=${form} work=${make()} foot=${foot}>
-    <${Sections} form=${form} many=${many} />
+    <${Sections} form=${form} many=${many} base=${base} />
   <//>`;
 }
 
-function Sections({ form, saved, many = false }) {
+// useBase is what a new profile gets where the form leaves it: {values, template, choose, dealt}. What the person has not changed follows it.
+function useBase(form, workspace) {
+  const { api } = useApp();
+  const [template, choose] = useState(null);
+  const [defaults, setDefaults] = useState({});
+  const [values, setValues] = useState(form.values);
+  const id = form.values.workspaceId.trim() || 'default';
+  useEffect(() => {
+    const ending = new AbortController();
+    const timer = setTimeout(() => api.get(`/workspaces/${encodeURIComponent(id)}`, undefined, { signal: ending.signal }).then((found) => setDefaults(found.defaults || {}), () => setDefaults({})), PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [id]);
+  useEffect(() => { if (template && template.workspaceId !== id) choose(null); }, [id]); // it is of another workspace
+  const { proxyId: _, proxies: __, ...further } = defaults; // a template's choice of a proxy stands for both
+  const given = template ? { ...(template.proxyId || template.proxies ? further : defaults), ...template } : defaults;
+  useEffect(() => {
+    const after = { ...toValues({ ...given, name: '', workspaceId: '' }, workspace) };
+    delete after.name;
+    delete after.workspaceId;
+    form.setAll((now) => rebase(now, values, after));
+    setValues((now) => ({ ...now, ...after }));
+  }, [template, defaults]);
+  return { values, template, choose, dealt: given.proxies ? dealtWords(given.proxies) : '' };
+}
+
+function Sections({ form, saved, many = false, base }) {
   const workspaceId = saved ? saved.workspaceId : form.values.workspaceId.trim();
   const { values } = form;
-  const each = many && values.each;
+  const each = many && values.each && values.proxyId !== DEALT;
   return html`<div class="fields">
       <${NameField} form=${form} hint=${many && 'Write {n} where the number of each goes. Without it all have this name.'} />
-      ${!each && html`<${ProfileProxy} form=${form} workspaceId=${workspaceId} />`}
+      ${base && html`<${TemplateField} form=${form} workspaceId=${workspaceId || 'default'} template=${base.template} choose=${base.choose} />`}
+      ${!each && html`<${ProfileProxy} form=${form} workspaceId=${workspaceId} dealt=${base?.dealt} />`}
       <${Tags} form=${form} />
       ${!saved && html`<${Copies} form=${form} many=${many} workspaceId=${workspaceId} />`}
     </div>

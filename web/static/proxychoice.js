@@ -13,32 +13,37 @@ import { PROXY_STATUS } from './words.js';
 // DELETED stands for a deleted proxy until another is chosen. It is not the choice of no proxy.
 export const DELETED = 'gone';
 
-// proxyOf returns ProxyField's initial value for a profile.
+// DEALT stands for a choice that a template or a workspace makes for each new profile.
+export const DEALT = 'dealt';
+
+// proxyOf returns ProxyField's initial value for a profile, or for what a template gives to one.
 export function proxyOf(profile) {
-  return profile.proxyId || (profile.proxyMissing ? DELETED : '');
+  return profile.proxyId || (profile.proxies ? DEALT : profile.proxyMissing ? DELETED : '');
 }
 
 // proxyHint says what a choice means for the profile's traffic.
 export function proxyHint(id) {
   if (id === DELETED) return '';
+  if (id === DEALT) return 'It is chosen when the profile is created. All traffic goes through it.';
   return id ? 'All traffic goes through this proxy. Nothing bypasses it.' : 'Sites see this computer’s own address.';
 }
 
 const FOUND = 20; // proxies that the list shows
 const PAUSE_MS = 120;
 
-// ProxyField finds one of the workspace's proxies by typing; the empty value is none. A proxy's line that is typed or pasted can be added at once. `none` and
-// `empty` are Finder's.
-export function ProxyField({ form, workspaceId, hint, label = 'Proxy', none, empty }) {
-  const control = (tied) => html`<${Finder} ...${{ form, workspaceId, tied, none, empty }} />`;
+// ProxyField finds one of the workspace's proxies by typing; the empty value is none. A proxy's line that is typed or pasted can be added at once. `none`,
+// `empty` and `dealt` are Finder's.
+export function ProxyField({ form, workspaceId, hint, label = 'Proxy', none, empty, dealt }) {
+  const control = (tied) => html`<${Finder} ...${{ form, workspaceId, tied, none, empty, dealt }} />`;
   return html`<${Field} wide ...${{ form, name: 'proxyId', label, hint, control }} />`;
 }
 
-// Finder is the field's control. Without `none` no proxy cannot be chosen; `empty` are the words of no choice, and `skip` the ids that are not offered.
-export function Finder({ form, workspaceId, tied, none = 'No proxy (direct connection)', empty = none, skip = [] }) {
+// Finder is the field's control. Without `none` no proxy cannot be chosen; `empty` are the words of no choice, `skip` the ids that are not offered, and
+// `dealt` the words of DEALT, if that may be chosen.
+export function Finder({ form, workspaceId, tied, none = 'No proxy (direct connection)', empty = none, skip = [], dealt = '' }) {
   const { api } = useApp();
   const chosen = form.values.proxyId;
-  const proxy = useProxy(chosen && chosen !== DELETED ? chosen : '');
+  const proxy = useProxy(chosen && chosen !== DELETED && chosen !== DEALT ? chosen : '');
   const listId = useId();
   const [text, setText] = useState(null); // null: not typing
   const [found, setFound] = useState({ data: [], total: 0 });
@@ -53,9 +58,9 @@ export function Finder({ form, workspaceId, tied, none = 'No proxy (direct conne
       ending.abort();
     };
   }, [text, workspaceId]);
-  const words = chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? empty : proxy ? describe(proxy) : proxy === null ? 'Unknown proxy' : '…';
+  const words = chosen === DEALT ? dealt : chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? empty : proxy ? describe(proxy) : proxy === null ? 'Unknown proxy' : '…';
   const line = open && looksLikeLine(text) ? [{ key: 'add', words: `Add ${hideLogin(text)} and use it`, run: () => add() }] : [];
-  const options = [...line, ...(none ? [{ key: 'none', words: none, run: () => choose('') }] : []), ...found.data.filter(({ id }) => !skip.includes(id)).map((one) => ({ key: one.id, proxy: one, words: describe(one), run: () => choose(one.id) }))];
+  const options = [...line, ...(dealt ? [{ key: 'dealt', words: dealt, run: () => choose(DEALT) }] : []), ...(none ? [{ key: 'none', words: none, run: () => choose('') }] : []), ...found.data.filter(({ id }) => !skip.includes(id)).map((one) => ({ key: one.id, proxy: one, words: describe(one), run: () => choose(one.id) }))];
   const choose = (id) => {
     form.set('proxyId', id);
     setText(null);

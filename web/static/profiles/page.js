@@ -10,7 +10,7 @@ import { Grid, GridProblem } from '../grid/grid.js';
 import { Chips, ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
-import { CloneDialog, ExportDialog, FirstRun, ImportDialog, ProfileDialog, ProfileDrawer, ProxyDialog } from '../lazy.js';
+import { CloneDialog, ExportDialog, FirstRun, ImportDialog, ProfileDialog, ProfileDrawer, ProxyDialog, TemplateDialog } from '../lazy.js';
 import { Menu } from '../menu.js';
 import { viewOf } from '../preview.js';
 import { SearchBox } from '../searchbox.js';
@@ -127,6 +127,7 @@ export function RowActions({ profile, rows }) {
       { label: 'Choose a proxy', icon: 'proxies', keys: 'P', run: () => chooseProxy(app, profile, rows) },
       { label: 'Clone', icon: 'copy', keys: 'D', run: () => clone(app, profile) },
       { label: 'Export', icon: 'download', run: () => app.open(ExportDialog, { profiles: [profile] }) },
+      { label: 'Save as a template', icon: 'bookmark', run: () => app.open(TemplateDialog, { profile }) },
       'line',
       { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },
     ]} />

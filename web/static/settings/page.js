@@ -7,11 +7,13 @@ import { Appearance } from './appearance.js';
 import { Browsers } from './browsers.js';
 import { Keys } from './keys.js';
 import { ServerSection } from './server.js';
+import { Templates } from './templates.js';
 import { Workspaces } from './workspaces.js';
 
 const SECTIONS = [
   { id: 'keys', label: 'Keys', draw: Keys, list: true },
   { id: 'workspaces', label: 'Workspaces', draw: Workspaces, list: true },
+  { id: 'templates', label: 'Templates', draw: Templates, list: true },
   { id: 'browsers', label: 'Browsers', draw: Browsers },
   { id: 'server', label: 'Server', draw: ServerSection },
   { id: 'activity', label: 'Activity', draw: Activity, list: true },

@@ -12,13 +12,17 @@ export const ACTIONS = [
   ['proxies.export', 'Passwords exported'],
   ['workspace.create', 'Workspace created'],
   ['workspace.rename', 'Workspace renamed'],
+  ['workspace.defaults', 'Defaults changed'],
+  ['template.create', 'Template created'],
+  ['template.update', 'Template changed'],
+  ['template.delete', 'Template deleted'],
   ['browser.install', 'Browser asked for'],
   ['profiles.export', 'Profiles exported'],
   ['profiles.import', 'Profiles imported'],
 ];
 
 // ABOUT are the kinds of events that a person can filter by.
-export const ABOUT = [['profile', 'Profiles'], ['snapshot', 'Snapshots'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['browser', 'Installations'], ['capability', 'Shared views']];
+export const ABOUT = [['profile', 'Profiles'], ['snapshot', 'Snapshots'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['template', 'Templates'], ['browser', 'Installations'], ['capability', 'Shared views']];
 
 // Sentence says what a record of the log is about.
 export function Sentence({ entry }) {
@@ -34,6 +38,10 @@ export function Sentence({ entry }) {
     'profiles.import': () => html`${who} imported ${count(detail.count ?? 0, 'profile')} with data`,
     'workspace.create': () => html`${who} created workspace ${space}`,
     'workspace.rename': () => (detail.name ? html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>` : html`${who} removed the name of workspace ${space}`),
+    'workspace.defaults': () => html`${who} changed what new profiles of workspace ${space} get`,
+    'template.create': () => html`${who} created the template <${Name}>${detail.name}<//>`,
+    'template.update': () => html`${who} changed a template${changedWords(detail.changed)}`,
+    'template.delete': () => html`${who} deleted a template`,
   }[action];
   return words ? words() : html`${who}: ${action}`;
 }
@@ -105,7 +113,10 @@ const EVENTS = {
   'browser.installed': ({ data }) => `${data.browser?.product ?? 'A browser'} ${data.browser?.version ?? ''} was installed`,
   'browser.failed': ({ data }) => `Version ${data.version} of the browser was not installed`,
   'workspace.created': ({ data }) => html`Workspace <bdi>${data.id}</bdi> was created`,
-  'workspace.updated': ({ data }) => html`Workspace <bdi>${data.id}</bdi> was renamed`,
+  'workspace.updated': ({ data }) => html`Workspace <bdi>${data.id}</bdi> ${data.changed?.includes('defaults') ? 'gives new profiles other settings' : 'was renamed'}`,
+  'template.created': () => 'A template was created',
+  'template.updated': ({ data }) => `A template was changed${changedWords(data.changed)}`,
+  'template.deleted': () => 'A template was deleted',
   'capability.created': ({ profile }) => html`A view of ${profile} was shared`,
   'capability.revoked': ({ profile }) => html`A shared view of ${profile} was ended`,
 };

@@ -10,6 +10,7 @@ import { Menu } from '../../menu.js';
 import { viewOf } from '../../preview.js';
 import { ProfileDialog } from '../../profileform.js';
 import { useStore } from '../../store.js';
+import { TemplateDialog } from '../../templateform.js';
 import { PROFILE_STATUS } from '../../words.js';
 import { ExportDialog } from '../archive/export.js';
 import { CloneDialog } from '../clone.js';
@@ -58,6 +59,7 @@ function DrawerActions({ profile, rows, object }) {
       { label: 'Edit', icon: 'edit', run: edit },
       { label: 'Clone', icon: 'copy', run: () => app.open(CloneDialog, { profile }) },
       { label: 'Export', icon: 'download', run: () => app.open(ExportDialog, { profiles: [profile] }) },
+      { label: 'Save as a template', icon: 'bookmark', run: () => app.open(TemplateDialog, { profile }) },
       running && { label: 'Restart', icon: 'reload', run: () => restart(app, profile) },
       'line',
       { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },

@@ -38,7 +38,7 @@ const SETTINGS = [
   ['os', 'System'], ['browserVersion', 'Browser version'], ['timezone', 'Timezone'], ['locale', 'Languages'], ['geolocation', 'Location'], ['screen', 'Screen'], ['webrtc', 'WebRTC'],
 ];
 
-const SOURCES = { __proto__: null, profile: 'Set here', exit: 'From the proxy', host: 'From this computer', default: 'Default' };
+const SOURCES = { __proto__: null, profile: 'Set here', template: 'From the template', workspace: 'From the workspace', exit: 'From the proxy', host: 'From this computer', default: 'Default' };
 
 const WEBRTC = { __proto__: null, proxy_only: 'Through the proxy only', off: 'Off', default: 'As Chrome does' };
 

@@ -22,8 +22,8 @@ export function NameField({ form, hint }) {
   return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`;
 }
 
-export function ProfileProxy({ form, workspaceId, hint = proxyHint(form.values.proxyId) }) {
-  return html`<${ProxyField} ...${{ form, workspaceId, hint }} />`;
+export function ProfileProxy({ form, workspaceId, dealt, hint = proxyHint(form.values.proxyId) }) {
+  return html`<${ProxyField} ...${{ form, workspaceId, dealt, hint }} />`;
 }
 
 export function Tags({ form }) {

@@ -1,6 +1,6 @@
 // The values of a profile's forms: from the API's profile, back to it, and in words.
 import { linesOf, number } from '../../forms.js';
-import { DELETED, proxyOf } from '../../proxychoice.js';
+import { DEALT, DELETED, proxyOf } from '../../proxychoice.js';
 import { SYSTEMS } from '../../words.js';
 
 // toValues converts a profile to the form's values.
@@ -66,7 +66,7 @@ export function toBody(values) {
     tags: values.tags,
     notes: values.notes,
     workspaceId: values.workspaceId.trim() || null,
-    proxyId: values.proxyId === DELETED ? undefined : values.proxyId || null, // unchanged, or as chosen
+    proxyId: values.proxyId === DELETED || values.proxyId === DEALT ? undefined : values.proxyId || null, // unchanged, or as chosen
     startUrls: linesOf(values.startUrls),
     headless: values.headless === '' ? null : values.headless === 'true',
     timezone: values.timezone === 'own' ? values.timezoneOwn.trim() : values.timezone,
@@ -78,32 +78,28 @@ export function toBody(values) {
     idleTimeoutMs: milliseconds(values.idleTimeoutMs),
     maxRunMs: milliseconds(values.maxRunMs),
     allowLocal: linesOf(values.allowLocal),
-    allowHosts: listOrNull(values.allowHosts),
-    denyHosts: listOrNull(values.denyHosts),
-    localhostVia: listOrNull(values.localhostVia),
+    allowHosts: linesOf(values.allowHosts),
+    denyHosts: linesOf(values.denyHosts),
+    localhostVia: linesOf(values.localhostVia),
     backgroundTraffic: values.backgroundTraffic,
     fallbackProxyIds: values.fallbackProxyIds,
     fallbackCountry: values.fallbackCountry,
     logHosts: values.logHosts,
     temporary: values.temporary,
     snapshots: values.snapshots || null,
-    args: listOrNull(values.args),
+    args: linesOf(values.args),
   };
 }
 
-function listOrNull(text) {
-  const list = linesOf(text);
-  return list.length ? list : null;
-}
-
-// changes returns the differences only: an update merges, so that other people's changes are kept.
+// changes returns the differences only: an update merges, so that other people's changes are kept, and a new profile gets the rest from its template, its
+// workspace and the server.
 export function changes(before, after) {
   return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 }
 
-// withoutDefaults omits from a new profile what the server should decide.
-export function withoutDefaults(body) {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+// rebase puts a form on another base: what the person has not changed follows it.
+export function rebase(values, before, after) {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name in after && JSON.stringify(value) === JSON.stringify(before[name]) ? after[name] : value]));
 }
 
 const FROM_EXIT = 'Match the proxy';

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
-ProblemBox,Prose,SYSTEMS,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,connect,count,
-d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,start,
-stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-IQLGUX7Y.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
+connect,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
+start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-2MOTEWYA.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -61,13 +61,13 @@ mpared with it. Check the proxy, or let the profile start with a warning."}:{tit
 e “Match the proxy”, or"))}}function Findings({profile,findings}){let{router}=useApp();return html`<ul class="findings">${findings.map(finding=>{let{title,text:text2}=findingWords(
 finding);return html`<li key=${finding.code}><strong>${title}</strong> ${text2} <a href=${router.beside(profile.id,finding.code==="exit_unknown"?"network":"iden\
 tity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS=[["os","System"],["browserVersion","Browser version"],["\
-timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",exit:"\
-From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,proxy_only:"Through the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){
-return value==null||value.length===0?"Default":name==="os"?SYSTEMS[value]||value:name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!=
-"object"?value==="off"?"Blocked":String(value):value.width?`${value.width} × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.
-latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to ma\
-tch the proxy").replace(/ See `differences`\./,"").replace(/machine's own is (\w+)/,(_,os)=>`machine’s own is ${SYSTEMS[os]||os}`).replace(/'/g,"’")}function Effective({
-effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
+timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",template:"\
+From the template",workspace:"From the workspace",exit:"From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,proxy_only:"Through \
+the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){return value==null||value.length===0?"Default":name==="os"?SYSTEMS[value]||value:
+name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!="object"?value==="off"?"Blocked":String(value):value.width?`${value.width}\
+ × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2.
+replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to match the proxy").replace(/ See `differences`\./,"").replace(/machine's own is (\w+)/,
+(_,os)=>`machine’s own is ${SYSTEMS[os]||os}`).replace(/'/g,"’")}function Effective({effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
     <tbody>${SETTINGS.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
 value)}</bdi>${full&&effective[name].detail&&html`<span class="sub-words">${detailWords(effective[name].detail)}</span>`}</td>
       <td class="muted" title=${detailWords(effective[name].detail)}>${SOURCES[effective[name].source]||effective[name].source}</td></tr>`)}</tbody></table>`}var WARNINGS={
@@ -228,20 +228,21 @@ d","ambiguous"].includes(result)).map(({line})=>line)),rest=bad.size?kind==="tex
 `).filter((_,i)=>bad.has(i+1)).join(`
 `):text2:"",skipped=answer.duplicate>0?`${count(answer.duplicate,"duplicate was","duplicates were")} skipped.`:"";ids.length?app.toasts.say({text:`Added ${count(
 ids.length,"proxy","proxies")}.`,more:skipped,tone:"good"}):app.toasts.say({text:"Nothing was added.",more:skipped});let checked=ids.length?checkMany(app,{ids,tags}):
-null;return{answer,ids,rest,checked}}var DELETED="gone";function proxyOf(profile){return profile.proxyId||(profile.proxyMissing?DELETED:"")}function proxyHint(id){return id===DELETED?"":id?"All tra\
-ffic goes through this proxy. Nothing bypasses it.":"Sites see this computer’s own address."}var FOUND=20,PAUSE_MS2=120;function ProxyField({form,workspaceId,
-hint,label="Proxy",none,empty}){return html`<${Field} wide ...${{form,name:"proxyId",label,hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied,none,empty}} />`}} />`}
-function Finder({form,workspaceId,tied,none="No proxy (direct connection)",empty=none,skip=[]}){let{api}=useApp(),chosen2=form.values.proxyId,proxy=useProxy(chosen2&&
-chosen2!==DELETED?chosen2:""),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;
-let ending=new AbortController,timer=setTimeout(()=>api.get("/proxies",{search:text2.trim(),workspaceId,limit:FOUND,page:1},{signal:ending.signal}).then(setFound,
-()=>{}),PAUSE_MS2);return()=>{clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let words=chosen2===DELETED?"Its proxy was deleted. Choose another, or n\
-one.":chosen2?proxy?describe(proxy):proxy===null?"Unknown proxy":"…":empty,options=[...open&&looksLikeLine(text2)?[{key:"add",words:`Add ${hideLogin(text2)} a\
-nd use it`,run:()=>add()}]:[],...none?[{key:"none",words:none,run:()=>choose("")}]:[],...found.data.filter(({id})=>!skip.includes(id)).map(one=>({key:one.id,proxy:one,
-words:describe(one),run:()=>choose(one.id)}))],choose=id=>{form.set("proxyId",id),setText(null)},add=()=>form.send(async()=>{let made=await api.post("/proxies",
-{url:text2.trim(),...workspaceId?{workspaceId}:{}}).catch(problem=>{if(problem.code!=="duplicate"||!problem.body?.existingId)throw asProxyFault(problem);return{
-id:problem.body.existingId}});choose(made.id)}),press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==void 0?(event.preventDefault(),open||setText(
-""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),options[at]?.run()):event.key==="Escape"&&open&&(event.preventDefault(),
-event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
+null;return{answer,ids,rest,checked}}var DELETED="gone",DEALT="dealt";function proxyOf(profile){return profile.proxyId||(profile.proxies?DEALT:profile.proxyMissing?DELETED:"")}function proxyHint(id){
+return id===DELETED?"":id===DEALT?"It is chosen when the profile is created. All traffic goes through it.":id?"All traffic goes through this proxy. Nothing bypa\
+sses it.":"Sites see this computer’s own address."}var FOUND=20,PAUSE_MS2=120;function ProxyField({form,workspaceId,hint,label="Proxy",none,empty,dealt}){return html`<${Field} wide ...${{
+form,name:"proxyId",label,hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied,none,empty,dealt}} />`}} />`}function Finder({form,workspaceId,tied,none="\
+No proxy (direct connection)",empty=none,skip=[],dealt=""}){let{api}=useApp(),chosen2=form.values.proxyId,proxy=useProxy(chosen2&&chosen2!==DELETED&&chosen2!==DEALT?
+chosen2:""),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;let ending=new AbortController,
+timer=setTimeout(()=>api.get("/proxies",{search:text2.trim(),workspaceId,limit:FOUND,page:1},{signal:ending.signal}).then(setFound,()=>{}),PAUSE_MS2);return()=>{
+clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let words=chosen2===DEALT?dealt:chosen2===DELETED?"Its proxy was deleted. Choose another, or none.":chosen2?
+proxy?describe(proxy):proxy===null?"Unknown proxy":"…":empty,options=[...open&&looksLikeLine(text2)?[{key:"add",words:`Add ${hideLogin(text2)} and use it`,run:()=>add()}]:
+[],...dealt?[{key:"dealt",words:dealt,run:()=>choose(DEALT)}]:[],...none?[{key:"none",words:none,run:()=>choose("")}]:[],...found.data.filter(({id})=>!skip.includes(
+id)).map(one=>({key:one.id,proxy:one,words:describe(one),run:()=>choose(one.id)}))],choose=id=>{form.set("proxyId",id),setText(null)},add=()=>form.send(async()=>{
+let made=await api.post("/proxies",{url:text2.trim(),...workspaceId?{workspaceId}:{}}).catch(problem=>{if(problem.code!=="duplicate"||!problem.body?.existingId)
+throw asProxyFault(problem);return{id:problem.body.existingId}});choose(made.id)}),press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==void 0?(event.
+preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),options[at]?.run()):event.key===
+"Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
 `${listId}-${at}`:void 0} autocomplete="off" spellcheck=${!1}
       placeholder=${open?"Search, or paste host:port:user:password":words} value=${open?text2:words} class=${chosen2&&!open?"has-value":""}
       onFocus=${event=>event.currentTarget.select()} onClick=${()=>!open&&setText("")} onInput=${event=>{setAt(0),setText(event.currentTarget.value)}} onKeyDown=${press} onBlur=${()=>setText(
@@ -829,21 +830,21 @@ temporary,snapshots:p.snapshots||"",args:(p.args||[]).join(`
 `)}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===""?null:typeof value=="number"?Math.
 round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,height,deviceScaleFactor]=values.
 screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.trim()||null,tags:values.
-tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED?void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),
-headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.locale==="o\
-wn"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===void 0?
-{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?{}:
-{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:listOrNull(
-values.allowHosts),denyHosts:listOrNull(values.denyHosts),localhostVia:listOrNull(values.localhostVia),backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.
-fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null,args:listOrNull(values.
-args)}}function listOrNull(text2){let list=linesOf(text2);return list.length?list:null}function changes(before,after){return Object.fromEntries(Object.entries(after).
-filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function withoutDefaults(body){return Object.fromEntries(Object.entries(body).filter(
-([,value])=>value!==null))}var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true",
-"Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[
-["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["\
-warn","Start with a warning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],[
-"allow","Send them through the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only \
-in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===
+tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?void 0:values.proxyId||null,startUrls:linesOf(
+values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.
+locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===
+void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?
+{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(
+values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.
+fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null,args:linesOf(values.
+args)}}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}
+function rebase(values,before,after){return Object.fromEntries(Object.entries(values).map(([name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(
+before[name])?after[name]:value]))}var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],
+["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],
+geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[
+["warn","Start with a warning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],
+["allow","Send them through the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only\
+ in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===
 values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text(
 "name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","\
 Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"\
@@ -861,8 +862,8 @@ o limit")},{label:"Allowed hosts",names:["allowHosts"],words:text("allowHosts","
 after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
 "denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","temporary"],
 NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
-function ProfileProxy({form,workspaceId,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,hint}} />`}function Tags2({form}){
-return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
+function ProfileProxy({form,workspaceId,dealt,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,dealt,hint}} />`}function Tags2({
+form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
 entries(SYSTEMS);return html`
     <${Choice} form=${form} name="os" label="Operating system (as sites see it)" options=${saved?systems:[["","Same as this computer"],...systems]} />
     <${Text} form=${form} name="browserVersion" label="Browser version" inputmode="numeric" placeholder="Same as the installed browser" hint="The major version, such as 150." />
@@ -913,8 +914,28 @@ consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
 a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,temporary}){return temporary?
 "Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf(
-"timeZone"):[]}var MOST_COPIES=100;function ProfileDialog({profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&`/profiles/${encodeURIComponent(
-profile.id)}`;return A(()=>{profile&&app.api.full("GET",path).then(setRead,setProblem)},[]),profile?html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.name}<//>`} close=${close}>
+"timeZone"):[]}var FOUND3=20,PAUSE_MS4=120,PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];
+function dealtWords(proxies){return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,
+template,choose}){let{api}=useApp(),[any,setAny]=d(!!template);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||
+setAny(total>0),()=>{}),()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template,choose,tied}} />`}} name="templateId" label="Template" hint=${template?
+"Its settings are filled in below. The profile keeps them when the template changes.":"Fills in the settings of a new profile."} />`}function Finder2({workspaceId,
+template,choose,tied}){let{api}=useApp(),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)
+return;let ending=new AbortController,timer=setTimeout(()=>api.get("/templates",{search:text2.trim(),workspaceId,limit:FOUND3},{signal:ending.signal}).then(setFound,
+()=>{}),PAUSE_MS4);return()=>{clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let take=one=>{choose(one),setText(null)},options=[{id:"none",words:"No \
+template",run:()=>take(null)},...found.data.map(one=>({id:one.id,words:one.name,run:()=>take(one)}))],press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];
+to!==void 0?(event.preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),options[at]?.
+run()):event.key==="Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))},words=template?template.name:"No template";return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
+`${listId}-${at}`:void 0} autocomplete="off" spellcheck=${!1}
+      placeholder=${open?"Search":words} value=${open?text2:words} class=${template&&!open?"has-value":""}
+      onFocus=${event=>event.currentTarget.select()} onClick=${()=>!open&&setText("")} onInput=${event=>{setAt(0),setText(event.currentTarget.value)}} onKeyDown=${press} onBlur=${()=>setText(
+null)} />
+    ${open&&html`<ul class="finder-list" role="listbox" id=${listId} aria-label="Templates">${options.map((option,i)=>html`<li key=${option.id} id=${`${listId}-${i}`} role="option" aria-selected=${i===
+at} class="finder-line"
+      onMouseDown=${event=>{event.preventDefault(),option.run()}} onMouseMove=${()=>i!==at&&setAt(i)}><bdi>${option.words}</bdi></li>`)}
+      ${found.total>found.data.length&&html`<li class="finder-more" role="presentation">${number(found.total-found.data.length)} more. Type to narrow the list.</li>`}</ul>`}
+  </div>`}var MOST_COPIES=100,PAUSE_MS5=200;function ProfileDialog({profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&
+`/profiles/${encodeURIComponent(profile.id)}`;return A(()=>{profile&&app.api.full("GET",path).then(setRead,setProblem)},[]),profile?html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.
+name}<//>`} close=${close}>
     ${read?html`<${EditForm} ...${{...read,path,done,close}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`}
   <//>`:html`<${Dialog} sheet title="New profile" close=${close}><${NewForm} ...${{done,close}} /><//>`}function EditForm({data,etag,path,done,close}){let app=useApp(),
 form=useForm(toValues(data)),version=useVersion({form,data,etag,read:()=>app.api.full("GET",path),toValues,fields:FIELDS}),save2=async values=>{let saved=await saveProfile(
@@ -925,18 +946,26 @@ first}>
     <${Sections} form=${form} saved=${data} />
   <//>`}async function saveProfile(app,version,values){let saved=await version.save((headers,before)=>app.api.full("PUT",`/profiles/${encodeURIComponent(before.
 id)}`,{body:changes(toBody(toValues(before)),toBody(values)),headers}));return saved&&saved.data}function NewForm({done,close}){let app=useApp(),workspace2=useStore(
-app.model.workspace),form=useForm({...toValues(null,workspace2),copies:"1",each:!1}),copies=number2(form.values.copies),many=copies!==1,create=async({copies:_,each,
-...values})=>{let body=withoutDefaults(toBody(values));if(!Number.isInteger(copies)||copies<1||copies>MOST_COPIES)throw new Problem(422,{code:"validation_failed",
-errors:[{location:"body.count",message:"is no such number"}]},"");return many?(each&&delete body.proxyId,(await app.api.post("/profiles/batch-create",{count:copies,
-...body,...each?{proxies:"each"}:{}})).data):[await app.api.post("/profiles",body)]},make=then=>async values=>{let made=await create(values);app.model.sawWorkspaces(
-made),app.toasts.say({text:many?`Created ${count(made.length,"profile")}`:`Created ${made[0].name}`,tone:"good"}),await done?.(made[0]),close(),then?.(made)},start2=made=>many?
-beginMany(app,made):begin(app,made[0]),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+app.model.workspace),form=useForm({...toValues(null,workspace2),copies:"1",each:!1}),base=useBase(form,workspace2),copies=number2(form.values.copies),many=copies!==
+1,create=async({copies:_,each,...values})=>{let body={...changes(toBody(base.values),toBody(values)),name:values.name,...values.workspaceId.trim()&&{workspaceId:values.
+workspaceId.trim()},...base.template&&{templateId:base.template.id}};if(!Number.isInteger(copies)||copies<1||copies>MOST_COPIES)throw new Problem(422,{code:"val\
+idation_failed",errors:[{location:"body.count",message:"is no such number"}]},"");return many?(each&&delete body.proxyId,(await app.api.post("/profiles/batch-cr\
+eate",{count:copies,...body,...each?{proxies:"each"}:{}})).data):[await app.api.post("/profiles",body)]},make=then=>async values=>{let made=await create(values);
+app.model.sawWorkspaces(made),app.toasts.say({text:many?`Created ${count(made.length,"profile")}`:`Created ${made[0].name}`,tone:"good"}),await done?.(made[0]),
+close(),then?.(made)},start2=made=>many?beginMany(app,made):begin(app,made[0]),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
     <button type="button" class="button" disabled=${form.busy} onClick=${()=>form.send(make(start2))}>Create and start</button>
     <button class="button primary" disabled=${form.busy}>${form.busy?"Creating…":"Create"}</button>`;return html`<${Form} form=${form} work=${make()} foot=${foot}>
-    <${Sections} form=${form} many=${many} />
-  <//>`}function Sections({form,saved,many=!1}){let workspaceId=saved?saved.workspaceId:form.values.workspaceId.trim(),{values}=form,each=many&&values.each;return html`<div class="fields">
+    <${Sections} form=${form} many=${many} base=${base} />
+  <//>`}function useBase(form,workspace2){let{api}=useApp(),[template,choose]=d(null),[defaults,setDefaults]=d({}),[values,setValues]=d(form.values),id=form.values.
+workspaceId.trim()||"default";A(()=>{let ending=new AbortController,timer=setTimeout(()=>api.get(`/workspaces/${encodeURIComponent(id)}`,void 0,{signal:ending.signal}).
+then(found=>setDefaults(found.defaults||{}),()=>setDefaults({})),PAUSE_MS5);return()=>{clearTimeout(timer),ending.abort()}},[id]),A(()=>{template&&template.workspaceId!==
+id&&choose(null)},[id]);let{proxyId:_,proxies:__,...further}=defaults,given=template?{...template.proxyId||template.proxies?further:defaults,...template}:defaults;
+return A(()=>{let after={...toValues({...given,name:"",workspaceId:""},workspace2)};delete after.name,delete after.workspaceId,form.setAll(now=>rebase(now,values,
+after)),setValues(now=>({...now,...after}))},[template,defaults]),{values,template,choose,dealt:given.proxies?dealtWords(given.proxies):""}}function Sections({form,
+saved,many=!1,base}){let workspaceId=saved?saved.workspaceId:form.values.workspaceId.trim(),{values}=form,each=many&&values.each&&values.proxyId!==DEALT;return html`<div class="fields">
       <${NameField} form=${form} hint=${many&&"Write {n} where the number of each goes. Without it all have this name."} />
-      ${!each&&html`<${ProfileProxy} form=${form} workspaceId=${workspaceId} />`}
+      ${base&&html`<${TemplateField} form=${form} workspaceId=${workspaceId||"default"} template=${base.template} choose=${base.choose} />`}
+      ${!each&&html`<${ProfileProxy} form=${form} workspaceId=${workspaceId} dealt=${base?.dealt} />`}
       <${Tags2} form=${form} />
       ${!saved&&html`<${Copies} form=${form} many=${many} workspaceId=${workspaceId} />`}
     </div>
@@ -1034,7 +1063,45 @@ e","No proxy (direct connection)"]]} />
       ${how==="each"&&html`<${Field} wide form=${form} name="tag" label="From the proxies with this tag" optional control=${tagInput}
         hint=${free===null?"Proxies with the fewest profiles are taken first.":`${count(free,"proxy","proxies")} ${free===1?"matches":"match"}. Those with the f\
 ewest profiles are taken first.`} />`}
-      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}function StartButton({profile,rows,told,small}){let app=useApp(),busy=useStore(app.busy).has(profile.id),why=useNoStart(),moving=["starting","stopping"].includes(
+      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}var HOW=[["","Left to each profile"],["one","All the same proxy"],["tag","One of those with a tag"],["each","One that no profile uses yet"]];function toForm(template,workspace2=""){
+let{proxies}=template||{};return{...toValues({...template,proxies:void 0},workspace2),how:proxies==="each"?"each":proxies?"tag":template?.proxyId?"one":"",tag:proxies?.
+tag||"",pick:proxies?.each?"each":proxies?.pick||"leastUsed"}}function toTemplate(values){let{how,tag,pick}=values;return{...toBody(values),proxyId:how==="one"&&
+values.proxyId||null,proxies:how==="each"?"each":how==="tag"?pick==="each"?{tag,each:!0}:{tag,pick}:null}}var TEMPLATE_FIELDS=[...FIELDS.filter(({names:names2})=>names2[0]!==
+"proxyId"),{label:"Proxy",names:["how","proxyId","tag","pick"],words:({how,proxyId,tag})=>how==="one"&&proxyId?{proxies:[proxyId]}:how==="tag"?dealtWords({tag}):
+HOW.find(([value])=>value===how)[1]}];function TemplateDialog({template,profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),
+path=template?`/templates/${encodeURIComponent(template.id)}`:profile&&`/profiles/${encodeURIComponent(profile.id)}`;A(()=>{path&&app.api.full("GET",path).then(
+setRead,setProblem)},[]);let title=template?html`Edit <${Name}>${template.name}<//>`:"New template";return html`<${Dialog} sheet title=${title} lead=${profile&&
+html`With the settings of <${Name}>${profile.name}<//>`} close=${close}>
+    ${path&&!read?html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`:template?html`<${EditForm2} ...${{
+...read,path,done,close}} />`:html`<${NewForm2} profile=${read?.data} ...${{done,close}} />`}
+  <//>`}function asFault(problem){throw problem.code==="duplicate"&&Object.assign(problem,{code:"validation_failed",errors:[{location:"body.name",message:"There\
+ is a template with this name already. Choose another."}]}),problem}function NewForm2({profile,done,close}){let app=useApp(),workspace2=useStore(app.model.workspace),
+form=useForm({...toForm(profile&&{...profile,temporary:!1},workspace2)}),create=async values=>{let given=Object.entries(changes(toTemplate(toForm(null)),toTemplate(
+values))).filter(([,value])=>value!==null),made=await app.api.post("/templates",{...Object.fromEntries(given),name:values.name}).catch(asFault);app.model.sawWorkspaces(
+[made]),app.toasts.say({text:`Created the template ${made.name}.`,tone:"good",action:profile&&{label:"Show",run:()=>app.router.go(href("settings",void 0,["templ\
+ates"]))}}),await done?.(made),close()},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
+busy}>${form.busy?"Creating…":"Create"}</button>`;return html`<${Form} form=${form} work=${create} foot=${foot}><${Sections2} form=${form} fixed=${profile?.workspaceId} /><//>`}
+function EditForm2({data,etag,path,done,close}){let app=useApp(),form=useForm(toForm(data)),version=useVersion({form,data,etag,read:()=>app.api.full("GET",path),
+toValues:toForm,fields:TEMPLATE_FIELDS}),save2=async values=>{let saved=await version.save((headers,before)=>app.api.full("PUT",path,{body:changes(toTemplate(toForm(
+before)),toTemplate(values)),headers})).catch(asFault);saved&&(app.toasts.say({text:`Saved the template ${saved.data.name}.`,tone:"good"}),await done?.(saved.data),
+close())},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy||!!version.conflict}>${form.busy?"Saving…":"Save"}</button>`;return html`<${Form} form=${form} work=${save2} foot=${foot} saved=${version.
+first}>
+    <${Conflict} version=${version} />
+    <${Sections2} form=${form} fixed=${data.workspaceId} />
+  <//>`}function Sections2({form,fixed}){let{values}=form,workspaceId=fixed||values.workspaceId.trim();return html`<div class="fields">
+      <p class="hint wide">What you leave as it is stays open: the workspace or the server decides it for each new profile.</p>
+      <${NameField} form=${form} />
+      <${Choice} form=${form} name="how" member="proxies" label="Proxy" options=${HOW} wide />
+      ${values.how==="one"&&html`<${ProfileProxy} form=${form} workspaceId=${workspaceId} />`}
+      ${values.how==="tag"&&html`<${Text} form=${form} name="tag" member="proxies" label="Tag" maxlength="64" placeholder="de" /><${Choice} form=${form} name="pick" member="" label="Which one" options=${PICKS} />`}
+      <${Tags2} form=${form} />
+    </div>
+    <${Section} form=${form} title="Identity" names=${IDENTITY} summary=${identitySummary(values)}><${IdentityFields} form=${form} /><//>
+    <${Section} form=${form} title="Network" names=${NETWORK} summary=${networkSummary(values)}><${NetworkFields} form=${form} workspaceId=${workspaceId} /><//>
+    <${Section} form=${form} title="Start and limits" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} /><//>
+    <${Section} form=${form} title=${fixed?"Notes":"Notes and workspace"} names=${NOTES} summary=${values.notes.trim()?"Written":fixed?"None":workspaceId||"defa\
+ult"}><${NotesFields} form=${form} saved=${!!fixed} /><//>`}function StartButton({profile,rows,told,small}){let app=useApp(),busy=useStore(app.busy).has(profile.id),why=useNoStart(),moving=["starting","stopping"].includes(
 profile.status);return html`<button type="button" class=${small?"button small primary":"button primary"} disabled=${!!why} aria-disabled=${busy||moving} title=${why||
 void 0}
       onClick=${()=>!busy&&!moving&&start(app,profile,rows)}><${Icon} name="play" />Start</button>
@@ -1246,9 +1313,9 @@ topping and rolling back…"} work=${()=>told(()=>during(rest?"Rolling back…":
 `${path}/stop`);let{kept:kept2}=await app.api.post(`${path}/rollback`,{snapshotId:one.id});app.toasts.say({text:`${profile.name} is rolled back.`,more:kept2?"Wh\
 at was there before is kept as a snapshot.":"",tone:"good"})}catch(problem){throw setRest(problem.code!=="profile_running"),problem}}))} close=${close}>
     <p><${Name}>${profile.name}<//> gets the cookies, history and other data of <${What} of=${one} />. What is there now is kept as a snapshot first. Settings and downloads stay as they are.</p>
-    ${!rest&&html`<p><strong>Its browser is running.</strong> It has to be stopped first.</p>`}<//>`}var HOW=[["restart","Close it, and start it again with its \
-tabs"],["live","Copy while it goes on"]],HOW_HINTS={__proto__:null,restart:"Everything is kept. Programs that are connected have to connect again.",live:"What t\
-he browser has not written to its files yet is missing."};function KeepDialog({profile,path,during,close}){let app=useApp(),form=useForm({name:"",pinned:!1,how:"\
+    ${!rest&&html`<p><strong>Its browser is running.</strong> It has to be stopped first.</p>`}<//>`}var HOW2=[["restart","Close it, and start it again with its\
+ tabs"],["live","Copy while it goes on"]],HOW_HINTS={__proto__:null,restart:"Everything is kept. Programs that are connected have to connect again.",live:"What \
+the browser has not written to its files yet is missing."};function KeepDialog({profile,path,during,close}){let app=useApp(),form=useForm({name:"",pinned:!1,how:"\
 restart"}),told=useTold("No snapshot was kept"),[rest,setRest]=d(isAtRest(profile)),closes=!rest&&form.values.how==="restart",keep=({name,pinned,how})=>told(()=>during(
 closes?"Closing the browser, keeping a snapshot, and starting it again…":"Keeping a snapshot…",async()=>{let torn;try{({torn}=await app.api.post(`${path}/sn\
 apshots`,{name,pinned,...!rest&&{[how]:!0}}))}catch(problem){throw setRest(problem.code!=="profile_running"),problem}app.toasts.say({text:`Kept a snapshot of ${profile.
@@ -1257,7 +1324,7 @@ name}.`,more:torn?.length?`The browser was writing meanwhile: ${count(torn.lengt
 name}<//>`} close=${close}><${Form} form=${form} work=${keep} foot=${foot}>
     <div class="fields"><${Text} form=${form} name="name" label="Name" optional wide autofocus placeholder="Signed in" />
       <${Tick} form=${form} name="pinned" label="Pin it" hint="It is kept until it is deleted." />
-      ${!rest&&html`<${Choice} form=${form} name="how" label="Its browser is running" wide options=${HOW} hint=${HOW_HINTS[form.values.how]} />`}</div><//><//>`}
+      ${!rest&&html`<${Choice} form=${form} name="how" label="Its browser is running" wide options=${HOW2} hint=${HOW_HINTS[form.values.how]} />`}</div><//><//>`}
 function NameDialog({one,at,list,close}){let app=useApp(),form=useForm({name:one.name}),save2=async({name})=>{await app.api.call("PATCH",at,{body:{name:name.trim()||
 null}}),close(),await list.reload()},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
 busy}>${form.busy?"Saving…":"Save"}</button>`;return html`<${Dialog} title="Name this snapshot" lead=${`${REASONS[one.reason]||one.reason}, ${moment(one.createdAt)}`} close=${close}><${Form} form=${form} work=${save2} foot=${foot}>
@@ -1313,9 +1380,9 @@ id,changed),object.reload()}});return html`
         <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>stop(app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<${StartButton} ...${{
 profile,rows}} small />`}
     <${Menu} label="More for this profile" items=${[{label:"Edit",icon:"edit",run:edit},{label:"Clone",icon:"copy",run:()=>app.open(CloneDialog,{profile})},{label:"\
-Export",icon:"download",run:()=>app.open(ExportDialog,{profiles:[profile]})},running&&{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"\
-Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}function KeepIt({profile,path,rows,object}){let app=useApp(),busy=useStore(app.
-busy).has(profile.id),offline=useStore(app.offline);return html`<p class="meanwhile"><span>Temporary: it is deleted with its data when its run ends.</span>
+Export",icon:"download",run:()=>app.open(ExportDialog,{profiles:[profile]})},{label:"Save as a template",icon:"bookmark",run:()=>app.open(TemplateDialog,{profile})},
+running&&{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(app,profile,rows)}]} />`}
+function KeepIt({profile,path,rows,object}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline);return html`<p class="meanwhile"><span>Temporary: it is deleted with its data when its run ends.</span>
     <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>app.during(profile.id,async()=>{try{let{data,etag}=await app.api.full("PU\
 T",path,{body:{temporary:!1}});object.keep(data,etag),rows.patch(profile.id,data),document.querySelector(".drawer h2")?.focus(),app.toasts.say({text:`${profile.
 name} is kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} is still temporary`,problem)}})}>Keep it</button></p>`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
@@ -1511,24 +1578,28 @@ slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};fun
 everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
 {...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
 null}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
-named"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"]],ABOUT=[["profile","Profiles"],[
-"snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["browser","Installations"],["capability","Shared views"]];
-function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,
-space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"proxies.export":()=>html`${who} exported ${count(
-detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.
-tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,"profiles.export":()=>html`${who} exported ${count(
-detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age key"}[detail.seal]||"not sealed"}`,"profiles.import":()=>html`${who} imported ${count(
-detail.count??0,"profile")} with data`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
-name}<//>`:html`${who} removed the name of workspace ${space}`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
-id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?
-"a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.
-has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).
-then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;
-let words=name===null?"a deleted profile":"a profile";return begin2?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"proxy",tags:"tags",name:"n\
-ame",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||[]).map(member=>CHANGES[member]||
-member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_cre\
-ated":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
-data.changed)}`,"profile.deleted":({profile,data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
+named"],["workspace.defaults","Defaults changed"],["template.create","Template created"],["template.update","Template changed"],["template.delete","Template del\
+eted"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"]],ABOUT=[["profile","Profiles"],["\
+snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["template","Templates"],["browser","Installations"],["c\
+apability","Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.
+keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"pro\
+xies.export":()=>html`${who} exported ${count(detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.
+toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
+"profiles.export":()=>html`${who} exported ${count(detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age \
+key"}[detail.seal]||"not sealed"}`,"profiles.import":()=>html`${who} imported ${count(detail.count??0,"profile")} with data`,"workspace.create":()=>html`${who} created workspace ${space}`,
+"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>`:html`${who} removed the name of workspace ${space}`,"w\
+orkspace.defaults":()=>html`${who} changed what new profiles of workspace ${space} get`,"template.create":()=>html`${who} created the template <${Name}>${detail.
+name}<//>`,"template.update":()=>html`${who} changed a template${changedWords(detail.changed)}`,"template.delete":()=>html`${who} deleted a template`}[action];return words?
+words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies\
+/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?"a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):
+words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(
+known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(
+found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;let words=name===null?"a deleted profile":"a profil\
+e";return begin2?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"proxy",tags:"tags",name:"name",notes:"notes",os:"system",startUrls:"start pag\
+es",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||[]).map(member=>CHANGES[member]||member);return words.length?`: ${words.join(
+", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_created":({data})=>html`${count(data.count??0,"\
+profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(data.changed)}`,"profile.deleted":({profile,
+data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
 "profile.rolled_back":({profile})=>html`${profile} was rolled back to a snapshot`,"snapshot.created":({profile})=>html`A snapshot of ${profile} was kept`,"snaps\
 hot.updated":({profile})=>html`A snapshot of ${profile} was changed`,"snapshot.deleted":({profile})=>html`A snapshot of ${profile} was deleted`,"profile.status":({
 profile,data})=>html`${profile} is ${data.status}`,"run.started":({profile,data})=>html`The browser of ${profile} ${data.restarted?"restarted":"started"}`,"run.\
@@ -1540,11 +1611,12 @@ data).toLowerCase()}`,"proxy.created":({proxy})=>html`${proxy} was added`,"proxy
 "proxy.all_checked":({data})=>`All proxies were checked: ${data.alive??0} alive, ${data.dead??0} dead`,"proxy.imported":({data})=>`${count(data.created??0,"prox\
 y was","proxies were")} imported`,"key.created":()=>"A key was created","key.revoked":()=>"A key was revoked","browser.installed":({data})=>`${data.browser?.product??
 "A browser"} ${data.browser?.version??""} was installed`,"browser.failed":({data})=>`Version ${data.version} of the browser was not installed`,"workspace.create\
-d":({data})=>html`Workspace <bdi>${data.id}</bdi> was created`,"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> was renamed`,"capability.creat\
-ed":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};function EventSentence({event}){
-let{type,data={}}=event,words=EVENTS[type];if(!words)return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?
-html`<${ProfileName} id=${profileId} begin=${type.startsWith("profile.")||type==="run.fallback"} />`:"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:
-"A proxy"})}var NOTHING=html`<span class="muted not-in-card">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
+d":({data})=>html`Workspace <bdi>${data.id}</bdi> was created`,"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> ${data.changed?.includes("defa\
+ults")?"gives new profiles other settings":"was renamed"}`,"template.created":()=>"A template was created","template.updated":({data})=>`A template was changed${changedWords(
+data.changed)}`,"template.deleted":()=>"A template was deleted","capability.created":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};
+function EventSentence({event}){let{type,data={}}=event,words=EVENTS[type];if(!words)return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?
+data.id:"");return words({data,profile:profileId?html`<${ProfileName} id=${profileId} begin=${type.startsWith("profile.")||type==="run.fallback"} />`:"A profile",
+proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:"A proxy"})}var NOTHING=html`<span class="muted not-in-card">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
 time={id:"time",label:"Time",width:190,rank:6,hidden:!0,draw:({at})=>html`<span class="number">${moment(at)}</span>`},workspace={id:"workspace",label:"Workspace",
 width:130,rank:4,draw:({workspaceId})=>workspaceId?html`<bdi class="one-line">${workspaceId}</bdi>`:NOTHING},LOG=[{id:"what",label:"What happened",min:260,grow:3,
 always:!0,draw:entry=>html`<span class="one-line sentence"><${Sentence} entry=${entry} /></span>`},when,time,{id:"remote",label:"From",width:150,rank:3,card:!0,
@@ -1557,8 +1629,8 @@ good."}</p>
       <nav class="segments" aria-label="Activity"><a class="segment-button" href=${href("settings",void 0,["activity"])} aria-current=${recent?void 0:"page"}>Log</a>
         <a class="segment-button" href=${href("settings",void 0,["activity","events"])} aria-current=${recent?"page":void 0}>Events</a></nav></div>
     ${recent?html`<${Events} key="events" params=${params} />`:html`<${Log} key="log" params=${params} />`}`}function Log({params}){let action=params.get("actio\
-n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>/^(?:workspace\.|browser\.(?:installed|failed))/.test(type)&&list.changed(null,!0)),columns=useColumns(
-"audit",()=>LOG);return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
+n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>/^(?:workspace\.|template\.|browser\.(?:installed|failed))/.test(type)&&list.changed(null,
+!0)),columns=useColumns("audit",()=>LOG);return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
     ${view.total===0?html`<${Empty} title=${action?"No matches":"Nothing is recorded yet"} drawing=${!1}><p>Each time a key reads or exports a password, it shows up here.</p><//>`:
 html`<div class="page-body"><${Grid} label="Log" ...${{rows,columns,selection}} ticks=${!1} what=${({action:name})=>name} actionsWidth=${16} /></div>`}
     <p class="visually-hidden" role="status">${view.total!==null&&count(view.total,"record")}</p>`}function Events({params}){let app=useApp(),about=params.get("\
@@ -1706,14 +1778,37 @@ changed.length)}</button>
     ${shown.length===0?html`<p>Everything is at its default.</p>`:html`<div class="table-box" tabindex="0" role="region" aria-label="Settings in force"><table class="plain-table"><thead><tr><th scope="col">Flag</th><th scope="col">Value</th><th scope="col">What it does</th></tr></thead>
       <tbody>${shown.map(({name,values,changed:other,help,default:byDefault})=>html`<tr key=${name}><th scope="row"><code>--${name}</code></th>
         <td class=${other?"value-cell":"value-cell muted"}>${values.length?values.map(value=>html`<code key=${value} class="path">${value}</code>`):"–"}${other&&
-byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,PAGE2=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({
+byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,ITS_OWN=["id","workspaceId","name","createdAt","updatedAt"],COLUMNS2=[{id:"name",label:"Template",
+min:190,grow:2.4,always:!0,draw:({name})=>html`<span class="title" title=${name}><${Name}>${name}<//></span>`},{id:"os",label:"System",width:112,rank:3,card:!0,
+draw:({os})=>os?SYSTEMS[os]:NOTHING2},{id:"proxy",label:"Proxy",min:160,grow:1.4,rank:1,draw:({proxies,proxyId})=>proxies?html`<bdi class="one-line" title=${dealtWords(
+proxies)}>${dealtWords(proxies)}</bdi>`:proxyId?"All the same":NOTHING2},{id:"tags",label:"Tags",min:110,grow:1,rank:4,draw:({tags})=>tags?.length?html`<${Tags} tags=${tags} />`:
+NOTHING2},{id:"settings",label:"Settings",width:96,numeric:!0,rank:2,card:!0,draw:template=>html`${number(settingsOf(template))}<span class="in-card"> ${settingsOf(
+template)===1?"setting":"settings"}</span>`},{id:"workspace",label:"Workspace",width:130,rank:6,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
+{id:"updated",label:"Changed",width:118,rank:5,draw:({updatedAt})=>html`<span class="muted"><${Ago} time=${updatedAt} /></span>`},{id:"id",label:"ID",width:292,
+rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function settingsOf(template){return Object.keys(template).filter(name=>!ITS_OWN.includes(
+name)).length}function Templates({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),search=params.get("search")||"",{rows,selection,view}=useList(
+"/templates",{workspaceId,search},({type},list)=>type.startsWith("template.")&&list.changed(null,!0)),columns=useColumns("templates",()=>COLUMNS2),{total,problem}=view,
+reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(TemplateDialog,{done:reload}),edit=template=>app.open(TemplateDialog,{template,done:reload});return html`
+    <div class="settings-head"><p class="lead">A template fills in the settings of new profiles. They keep them when the template changes or is deleted.</p>
+      <div class="tools">${(total>0||search)&&html`<${SearchBox} value=${search} label="Search templates" change=${text2=>app.router.refine({search:text2},{replace:!0})} /><${ViewMenu} columns=${columns} />`}
+        <button type="button" class="button primary" onClick=${make}><${Icon} name="plus" /><span>New template</span></button></div></div>
+    <${Missing} problem=${problem} what="the templates" scope="read" />
+    ${total===0&&!problem?html`<${Empty} title=${search?"No matches":"No templates yet"} drawing=${!1}>${!search&&html`<p>Make one here, or from a profile: “Save as a template” in its menu.</p>`}<//>`:
+html`<div class="page-body"><${Grid} label="Templates" ...${{rows,columns,selection}} ticks=${!1} open=${edit} what=${({name})=>name}
+      actionsWidth=${132} actions=${template=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Edit ${template.name}`} onClick=${()=>edit(
+template)}><${Icon} name="edit" />Edit</button>
+        <${Menu} label=${`More for ${template.name}`} items=${[{label:"Delete",icon:"trash",danger:!0,run:()=>askToDelete2(app,template,reload)}]} /></div>`} /></div>`}
+    <p class="visually-hidden" role="status">${total!==null&&count(total,"template")}</p>`}function askToDelete2(app,template,reload){app.open(ConfirmDialog,{title:"\
+Delete this template?",verb:"Delete",work:async()=>{await app.api.delete(`/templates/${encodeURIComponent(template.id)}`).catch(problem=>{if(problem.status!==404)
+throw problem}),app.toasts.say({text:`Deleted the template ${template.name}.`}),await reload()},children:html`<p>Profiles that were created with <${Name}>${template.
+name}<//> keep their settings. This cannot be undone.</p>`})}var NOTHING3=html`<span class="muted not-in-card">–</span>`,PAGE2=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({
 id,label,width:96,numeric:!0,rank,card:!0,draw:workspace2=>workspace2[member]?html`<button type="button" class="link is-figure" title=${`Show them in ${label}`} onClick=${()=>go(
 name,workspace2.id)}>${number(workspace2[member])}<span class="in-card"> ${words(workspace2[member])}</span></button>`:html`<span class="muted not-in-card">–</span>`});
 return[{id:"name",label:"Workspace",min:170,grow:2,always:!0,draw:({id,name})=>html`<span class="two-lines"><bdi class="title one-line" title=${name||id}>${name||
 id}</bdi>${name&&html`<bdi class="sub">${id}</bdi>`}</span>`},amount("profiles","Profiles","profiles","profileCount",1,n=>n===1?"profile":"profiles"),amount("pr\
 oxies","Proxies","proxies","proxyCount",2,n=>n===1?"proxy":"proxies"),amount("trash","Trash","trash","trashedCount",5,()=>"in the trash"),{id:"keys",label:"Keys\
  that see it",min:170,grow:2,rank:3,draw:({id})=>html`<${SeenBy} keys=${keys} id=${id} />`},{id:"created",label:"Created",width:118,rank:6,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`}]}
-function SeenBy({keys,id}){let known=useStore(keys);if(!known)return NOTHING2;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(
+function SeenBy({keys,id}){let known=useStore(keys);if(!known)return NOTHING3;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(
 ({name})=>name),words=names2.length?names2.join(", "):"None";return html`<bdi class="one-line" title=${words}>${words}</bdi>`}function useKeys(){let app=useApp(),
 [keys]=d(()=>new Store(null));return A(()=>{let read=async()=>{let all=[];for(let after="";all.length<MOST_KEYS;){let{data,next,hasMore}=await app.api.get("/key\
 s",{limit:PAGE2,after});if(all.push(...data),!hasMore)break;after=next}keys.set(all.filter(({revokedAt,expiresAt})=>!revokedAt&&!(expiresAt&&Date.parse(expiresAt)<
@@ -1729,23 +1824,23 @@ done:reload})}><${Icon} name="plus" /><span>New workspace</span></button>`}</div
     ${total===0?html`<${Empty} title="No workspaces yet" drawing=${!1}><p>The first profile or proxy makes one.</p><//>`:html`<div class="page-body"><${Grid} label="Workspaces" ...${{
 rows,columns,selection}} ticks=${!1} what=${({id,name})=>name||id}
       actionsWidth=${mayChange?104:16} actions=${mayChange?workspace2=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Rename\
- ${workspace2.name||workspace2.id}`} onClick=${()=>rename(workspace2)}>Rename</button></div>`:null} /></div>`}`}function asFault(problem){throw problem.code==="\
-duplicate"&&Object.assign(problem,{code:"validation_failed",errors:[{location:"body.id",message:"There is a workspace with this id already."}]}),problem}function WorkspaceForm({
+ ${workspace2.name||workspace2.id}`} onClick=${()=>rename(workspace2)}>Rename</button></div>`:null} /></div>`}`}function asFault2(problem){throw problem.code===
+"duplicate"&&Object.assign(problem,{code:"validation_failed",errors:[{location:"body.id",message:"There is a workspace with this id already."}]}),problem}function WorkspaceForm({
 workspace:workspace2,done,close}){let app=useApp(),form=useForm({id:"",name:workspace2?.name||""}),save2=async({id,name})=>{workspace2?await app.api.call("PATCH",
 `/workspaces/${encodeURIComponent(workspace2.id)}`,{body:{name:name.trim()||null}}):await app.api.post("/workspaces",{id:id.trim(),...name.trim()?{name:name.trim()}:
-{}}).catch(asFault),app.toasts.say({text:workspace2?`Renamed ${workspace2.id}.`:`Created ${name.trim()||id.trim()}.`,tone:"good"}),done(),close()};return html`<${Dialog} title=${workspace2?
+{}}).catch(asFault2),app.toasts.say({text:workspace2?`Renamed ${workspace2.id}.`:`Created ${name.trim()||id.trim()}.`,tone:"good"}),done(),close()};return html`<${Dialog} title=${workspace2?
 "Rename the workspace":"New workspace"} lead=${workspace2&&html`<bdi>${workspace2.id}</bdi>`} close=${close}><${Form} form=${form} work=${save2} foot=${html`
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy||!workspace2&&!form.values.id.trim()}>${form.
 busy?"Saving…":workspace2?"Rename":"Create"}</button>`}>
     <div class="fields">
       ${!workspace2&&html`<${Text} form=${form} name="id" label="ID" wide autofocus maxlength="64" class="mono" placeholder="team-b" hint="Programs name the workspace by it. It never changes. Letters, digits and . _ - are allowed." />`}
-      <${Text} form=${form} name="name" label="Name" wide optional autofocus=${!!workspace2} maxlength="200" placeholder="Team B" /></div><//><//>`}var SECTIONS=[{id:"keys",label:"Keys",draw:Keys,list:!0},{id:"workspaces",label:"Workspaces",draw:Workspaces,list:!0},{id:"browsers",label:"Browsers",draw:Browsers},
-{id:"server",label:"Server",draw:ServerSection},{id:"activity",label:"Activity",draw:Activity,list:!0},{id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({
-params,path}){let shown=SECTIONS.find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);return A(()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({
-block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
+      <${Text} form=${form} name="name" label="Name" wide optional autofocus=${!!workspace2} maxlength="200" placeholder="Team B" /></div><//><//>`}var SECTIONS=[{id:"keys",label:"Keys",draw:Keys,list:!0},{id:"workspaces",label:"Workspaces",draw:Workspaces,list:!0},{id:"templates",label:"Templates",draw:Templates,
+list:!0},{id:"browsers",label:"Browsers",draw:Browsers},{id:"server",label:"Server",draw:ServerSection},{id:"activity",label:"Activity",draw:Activity,list:!0},{
+id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({params,path}){let shown=SECTIONS.find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);
+return A(()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
     <header class="page-head"><h1 tabindex="-1">Settings</h1></header>
     <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
 shown.id?"page":void 0}>${label}</a>`)}</nav>
     <section class=${shown.list?"settings-list":"settings-body"} aria-label=${shown.label} key=${shown.id} tabindex=${shown.list?void 0:0}><${shown.draw} params=${params} path=${path} /></section>
   </div>`}export{AddProxies,CheckDialog,CloneDialog,ConnectDialog,ExportDialog,FirstRun,ImportDialog,Install,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,
-ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,Tile};
+ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,TemplateDialog,Tile};

@@ -361,13 +361,13 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-EF4S26OK.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-EOR5PZSI.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
 "ImportDialog"),Install=lazy("Install"),LivePage=lazy("LivePage"),Palette=lazy("Palette"),ProfileDialog=lazy("ProfileDialog"),ProfileDrawer=lazy("ProfileDrawer"),
 ProxyBulkDialog=lazy("ProxyBulkDialog"),ProxyDialog=lazy("ProxyDialog"),ProxyDrawer=lazy("ProxyDrawer"),ProxyForm=lazy("ProxyForm"),SaveView=lazy("SaveView"),SettingsPage=lazy(
-"SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDialog"),Tile=lazy("Tile");var COMMAND="warren browser install",Browsers=class{count=new Store(null);installation=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.
+"SettingsPage"),TagBulkDialog=lazy("TagBulkDialog"),TagDialog=lazy("TagDialog"),TemplateDialog=lazy("TemplateDialog"),Tile=lazy("Tile");var COMMAND="warren browser install",Browsers=class{count=new Store(null);installation=new Store(null);#api;constructor(api){this.#api=api}begin(events){let look=()=>this.
 missing()&&this.read();addEventListener("focus",look),document.addEventListener("visibilitychange",look);let unwatch=events.watch(({type,data})=>{type==="everyt\
 hing"&&this.installation.value&&this.readInstallation(),(type==="everything"||type==="browser.installed")&&this.read(),type.startsWith("browser.")&&this.sawInstallation(
 data)});return()=>{removeEventListener("focus",look),document.removeEventListener("visibilitychange",look),unwatch()}}async read(){let answer=await this.#api.get(
@@ -580,10 +580,16 @@ desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:param
     <span class="bulk-actions">${actions.map(({label,icon,run,danger})=>html`<button type="button" key=${label} class=${`button small ${danger?"danger-quiet":""}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
     ${more2?.length>0&&html`<${Menu} label="More actions for the selection" items=${more2} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
     <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
-  </div>`:null}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,keptFor,
+  </div>`:null}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d2(value),timer=T2(0);return A2(()=>setText(now=>now.trim()===value?now:value),[value]),
+A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
+    <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
+timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
+    <kbd aria-hidden="true" title="Press / to search">/</kbd>
+  </div>`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,keptFor,
 count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,
 Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,Router,href,checkMany,
 CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,
-useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,CloneDialog,
+useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,SearchBox,AddProxies,CheckDialog,CloneDialog,
 ExportDialog,FirstRun,ImportDialog,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,
-TagDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
+TagDialog,TemplateDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,restore,
+check,askToDeleteProxy};
