@@ -22,8 +22,9 @@ func TestPageByHand(t *testing.T) {
 		see  func()
 	}{
 		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"archives", h.archivesByHand},
-		{"snapshots", h.snapshotsByHand}, {"templates", h.templatesByHand}, {"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
-		{"the settings", h.settings}, {"a list", h.views}, {"the proxy dies", h.proxyDies}, {"the key is revoked", h.keyRevoked},
+		{"snapshots", h.snapshotsByHand}, {"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
+		{"the settings", h.settings}, {"a list", h.views}, {"templates", h.templatesByHand},
+		{"the proxy dies", h.proxyDies}, {"the key is revoked", h.keyRevoked},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { h.is(t); part.see() }) {
 			break // what follows needs it
