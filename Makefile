@@ -97,6 +97,7 @@ fuzz:
 	go test -run '^$$' -fuzz '^FuzzPack$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./packs
 	go test -run '^$$' -fuzz '^FuzzCookies$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./state
 	go test -run '^$$' -fuzz '^FuzzStorageState$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./state
+	go test -run '^$$' -fuzz '^FuzzExtension$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./extensions
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build

@@ -18,8 +18,8 @@ const anything = "anything"
 var mayImport = map[string][]string{
 	"main": {"api", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store", "proxy", "shim", "web",
 		"leaks"},
-	"api":            {"runs", "snapshots", "pool", "identity", "events", "problem", "state", "store", "proxy", "web"},
-	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "shim", "leaks"},
+	"api":            {"runs", "snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "proxy", "web"},
+	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store"},
 	"pool":           {"events", "problem", "store", "proxy"},
 	"shim/shimtest":  {"shim"},
@@ -29,10 +29,11 @@ var mayImport = map[string][]string{
 	"browser/builds": {"browser"},
 	"browser":        {"state"},
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {}, "packs": {},
-	"archive": {"packs"},
-	"testnet": {},
-	"bench":   {anything}, // measures each of them by itself
-	"tests":   {anything}, // drives the product from outside, and reads its files
+	"extensions": {},
+	"archive":    {"packs"},
+	"testnet":    {},
+	"bench":      {anything}, // measures each of them by itself
+	"tests":      {anything}, // drives the product from outside, and reads its files
 }
 
 // notImported are packages that nothing imports.
