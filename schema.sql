@@ -149,6 +149,7 @@ CREATE TABLE profiles (
     template_id     TEXT,                        -- the template that it was created with, which may be deleted; NULL: none
     args            TEXT    NOT NULL DEFAULT '[]' CHECK (args = '[]' OR json_valid(args) AND json_type(args) = 'array'), -- switches of the browser
     sources         TEXT    NOT NULL DEFAULT '' CHECK (sources = '' OR json_valid(sources)), -- identity.Sources: where its settings are from; '': all are its own
+    extensions      TEXT    NOT NULL DEFAULT '[]' CHECK (extensions = '[]' OR json_valid(extensions) AND json_type(extensions) = 'array'), -- {"id", "enabled"} each
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
@@ -164,6 +165,9 @@ CREATE INDEX profiles_of_proxy ON profiles (proxy_id, id) WHERE proxy_id IS NOT 
 
 -- The profiles that have fallbacks: searched when a proxy is deleted.
 CREATE INDEX profiles_with_fallbacks ON profiles (workspace_id, id) WHERE fallback_proxy_ids <> '[]';
+
+-- The profiles that have extensions: searched when one is deleted.
+CREATE INDEX profiles_with_extensions ON profiles (workspace_id, id) WHERE extensions <> '[]';
 
 -- Running and failed profiles: few rows, read at every boot.
 CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stopped';
@@ -192,6 +196,30 @@ CREATE TABLE templates (
 
 -- The list of templates, newest first.
 CREATE INDEX templates_created ON templates (created_at, id);
+
+-- A package of an extension. Its files lie unpacked in a folder that is called after its sha256 (package extensions).
+CREATE TABLE extensions (
+    id                   TEXT    NOT NULL PRIMARY KEY,
+    workspace_id         TEXT    NOT NULL REFERENCES workspaces (id),
+    extension_id         TEXT    NOT NULL CHECK (length(extension_id) = 32), -- Chrome's, which follows from the extension's key
+    name                 TEXT    NOT NULL,
+    description          TEXT    NOT NULL,
+    version              TEXT    NOT NULL,
+    minimum_chrome       TEXT    NOT NULL,                -- '': any
+    sha256               TEXT    NOT NULL CHECK (length(sha256) = 64), -- of the package's file, in hexadecimal digits
+    bytes                INTEGER NOT NULL,                -- unpacked
+    files                INTEGER NOT NULL,
+    rules                INTEGER NOT NULL CHECK (rules IN (0, 1)), -- Chrome writes beside its files when it loads them
+    permissions          TEXT    NOT NULL CHECK (json_valid(permissions)),
+    optional_permissions TEXT    NOT NULL CHECK (json_valid(optional_permissions)),
+    hosts                TEXT    NOT NULL CHECK (json_valid(hosts)),
+    optional_hosts       TEXT    NOT NULL CHECK (json_valid(optional_hosts)),
+    created_at           INTEGER NOT NULL,
+    UNIQUE (workspace_id, sha256) -- a second upload of the same package is a duplicate
+) STRICT;
+
+-- The workspaces that have a package, for its deletion.
+CREATE INDEX extensions_of_package ON extensions (sha256);
 
 -- A snapshot of a profile's data. Its tree is an object with the same id, its content is in packs (package packs).
 CREATE TABLE snapshots (

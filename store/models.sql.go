@@ -24,6 +24,25 @@ type Deleted struct {
 	At          int64
 }
 
+type Extension struct {
+	ID                  string
+	WorkspaceID         string
+	ExtensionID         string
+	Name                string
+	Description         string
+	Version             string
+	MinimumChrome       string
+	Sha256              string
+	Bytes               int64
+	Files               int64
+	Rules               bool
+	Permissions         string
+	OptionalPermissions string
+	Hosts               string
+	OptionalHosts       string
+	CreatedAt           int64
+}
+
 type Idempotency struct {
 	KeyID     string
 	IdemKey   string
@@ -111,6 +130,7 @@ type Profile struct {
 	TemplateID        *string
 	Args              string
 	Sources           string
+	Extensions        string
 }
 
 type Proxy struct {

@@ -32,10 +32,11 @@ func TestProfileLife(t *testing.T) {
 		TagsKey: TagsKey([]string{"x"}), SearchKey: SearchKey("second", ""), StartURLs: "[]", Timezone: "auto", Locale: `["de"]`,
 		Geolocation: "off", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block",
 		FallbackProxyIDs: "[]", FallbackCountry: "any", AllowHosts: `["a.example"]`, DenyHosts: "[]", LocalhostVia: "[]",
-		LogHosts: true, Temporary: true, Snapshots: ptr("off"), UpdatedAt: 7}
+		LogHosts: true, Temporary: true, Extensions: `[{"id":"e"}]`, Snapshots: ptr("off"), UpdatedAt: 7}
 	var updated Profile
 	mustWrite(t, s, func(q *Queries) (err error) { updated, err = q.UpdateProfile(ctx, update); return err })
 	if updated.Revision != 2 || updated.Name != "second" || updated.UpdatedAt != 7 || !updated.Temporary || *updated.Snapshots != "off" ||
+		updated.Extensions != update.Extensions ||
 		updated.Headless != nil || updated.CreatedAt != 1 {
 		t.Errorf("updated: %+v", updated)
 	}

@@ -62,7 +62,7 @@ func TestListsShowEveryChange(t *testing.T) {
 	update := UpdateProfileParams{ID: ids[0], Revision: 1, Name: "new", OS: "mac", BrowserVersion: "1", Tags: "[]",
 		SearchKey: "new", StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off",
 		BackgroundTraffic: "allow", AllowLocal: "[]", Consistency: "block", FallbackProxyIDs: "[]", FallbackCountry: "same",
-		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]"}
+		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Extensions: "[]"}
 	for _, step := range []struct {
 		what string
 		do   func(*Queries) error

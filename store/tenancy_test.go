@@ -70,11 +70,15 @@ var internalQueries = map[string]string{
 	"InsertSnapshot":          "written by the holder of a profile, which was read under the key's workspaces",
 	"ListSnapshotIDs":         "the collection, of every workspace",
 	"ListSnapshotsAfter":      "the check of all snapshots, of every workspace",
+	"InsertExtension":         "the row names its workspace, which the caller has checked against the key",
+	"ListExtensionsOfProfile": "for a profile, which was read under the key's workspaces; they are of its workspace",
+	"ListPackages":            "the sweep at the boot, of every workspace",
+	"HasPackage":              "after DeleteExtension, which has the key's workspaces",
 }
 
 var (
 	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|` +
-		`snapshots|templates|workspaces|deleted)\b`)
+		`snapshots|extensions|templates|workspaces|deleted)\b`)
 	queryHead = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
@@ -222,6 +226,9 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	t.Helper()
 	ctx := context.Background()
 	proxy, profile := aProxy("mine", "host"), aProfile("mine", "p")
+	if query == "ListProfilesWithExtension" {
+		profile.Extensions = `[{"id":"extension","enabled":true}]`
+	}
 	if query == "DeleteProxy" || query == "ListUnusedProxies" {
 		proxy.Host = "unused"
 	} else {
@@ -241,6 +248,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		Reason: "stop", CreatedAt: 1}))
 	_, err7 := q.InsertTemplate(ctx, InsertTemplateParams{ID: "template", WorkspaceID: "mine", Name: "p", SearchKey: "p", Settings: "{}"})
 	err4 = errors.Join(err4, err7)
+	err4 = errors.Join(err4, q.InsertExtension(ctx, anExtension("mine", "extension")))
 	if query == "RestoreProfile" {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
 		err4 = errors.Join(err4, err)
@@ -265,6 +273,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "audit"
 	case query == "GetRun", query == "WasDeleted":
 		id = "run"
+	case strings.HasSuffix(query, "Extension") && query != "ListProfilesWithExtension":
+		id = "extension"
 	case strings.HasSuffix(query, "Snapshot"):
 		id = "snapshot"
 	case strings.HasSuffix(query, "Key"):
@@ -279,7 +289,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"AllowLocal": "[]", "Consistency": "warn", "FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]",
 		"Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]",
 		"Defaults": "{}", "Settings": "{}", "Args": "[]",
-		"LocalhostVia": "[]", "First": profile.ID, "Last": profile.ID, "Except": "[]",
+		"LocalhostVia": "[]", "Extensions": "[]", "Extension": "extension", "Sha256": strings.Repeat("0", 64),
+		"First": profile.ID, "Last": profile.ID, "Except": "[]",
 		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	world["AfterKey"], world["AfterID"] = last.Number, last.ID
 	return world

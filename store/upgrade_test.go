@@ -122,6 +122,12 @@ func rowsSince() map[int64][]string {
 				`VALUES ('tp', 'team', 'Template', 'template', '{"os":"win"}', 3, 1, 2)`,
 			"INSERT INTO deleted (id, kind, workspace_id, at) VALUES ('dt', 'template', 'team', 2)",
 		},
+		13: {
+			`UPDATE profiles SET extensions = '[{"id":"e","enabled":true}]' WHERE id = 'p'`,
+			"INSERT INTO extensions (id, workspace_id, extension_id, name, description, version, minimum_chrome, sha256, bytes, files, " +
+				"rules, permissions, optional_permissions, hosts, optional_hosts, created_at) VALUES ('e', 'team', 'abcdefghijklmnop' || " +
+				"'abcdefghijklmnop', 'Blocker', 'text', '1.2', '120', hex(zeroblob(32)), 3, 2, 1, '[\"tabs\"]', '[]', '[]', '[]', 5)",
+		},
 	}
 }
 
