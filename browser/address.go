@@ -69,8 +69,19 @@ type extensions struct {
 	folder string // of the preferences
 
 	mu    sync.Mutex
-	stamp string // of the files that ids was read from
-	ids   map[string]bool
+	stamp string          // of the files that ids was read from
+	ids   map[string]bool // whether clients may open the pages of an extension that is installed
+	own   map[string]bool // the run's own, which may not be in the files yet
+}
+
+// expect makes extensions known that the run loads. The preferences, which Chrome writes later, count once they name them.
+func (x *extensions) expect(ids []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.own = map[string]bool{}
+	for _, id := range ids {
+		x.own[id] = true
+	}
 }
 
 // has reports whether an extension is installed. It reads changed preferences again, since a person may install extensions while the
@@ -91,18 +102,19 @@ func (x *extensions) has(id string) bool {
 	if stamp != x.stamp || x.ids == nil {
 		x.stamp, x.ids = stamp, map[string]bool{}
 		for _, f := range files {
-			for _, id := range readInstalled(f) {
-				x.ids[id] = true
-			}
+			maps.Copy(x.ids, readInstalled(f))
 		}
 	}
-	return x.ids[id]
+	if mayOpen, known := x.ids[id]; known {
+		return mayOpen
+	}
+	return x.own[id]
 }
 
-// readInstalled returns the extensions in a file of preferences, none if it cannot be read. Locations are those of
-// extensions/common/manifest.mojom (ManifestLocation); 5 and 10 are components of Chrome. It leaves out extensions that may read files of
-// this machine: a client that drove one could read them unnoticed.
-func readInstalled(file string) (ids []string) {
+// readInstalled returns the extensions in a file of preferences, none if it cannot be read, and whether clients may open their pages.
+// Locations are those of extensions/common/manifest.mojom (ManifestLocation); 5 and 10 are components of Chrome. Clients may not open pages
+// of an extension that may read files of this machine: a client that drove one could read them unnoticed.
+func readInstalled(file string) map[string]bool {
 	var all struct {
 		Extensions struct {
 			Settings map[string]json.RawMessage `json:"settings"`
@@ -112,14 +124,14 @@ func readInstalled(file string) (ids []string) {
 	if err != nil || json.Unmarshal(text, &all) != nil {
 		return nil
 	}
+	ids := map[string]bool{}
 	for id, entry := range all.Extensions.Settings {
 		var e struct {
 			Location int  `json:"location"`
 			Files    bool `json:"newAllowFileAccess"`
 		}
-		if json.Unmarshal(entry, &e) == nil && slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) &&
-			!(e.Files && mayReadFiles(entry)) {
-			ids = append(ids, id)
+		if json.Unmarshal(entry, &e) == nil && slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) {
+			ids[id] = !(e.Files && mayReadFiles(entry))
 		}
 	}
 	return ids

@@ -101,7 +101,9 @@ func open(s Spec, iso isolator) *Browser {
 }
 
 // hasGate reports whether pages must not load before the controller is attached.
-func (b *Browser) hasGate() bool { return b.emulation.hints != nil || b.spec.Cookies != nil }
+func (b *Browser) hasGate() bool {
+	return b.emulation.hints != nil || b.spec.Cookies != nil || len(b.spec.Extensions) > 0
+}
 
 // refuseAll ends every connection, until the listener is closed.
 func refuseAll(l net.Listener) {
@@ -116,9 +118,8 @@ func refuseAll(l net.Listener) {
 	}
 }
 
-// Listener returns the socket that Chrome's --proxy-server names, for the relay to serve. It is closed if the run is offline.
-// With an emulated user agent, or with cookies to
-// set, it accepts nothing before Start has attached the controller.
+// Listener returns the socket that Chrome's --proxy-server names, for the relay to serve. It is closed if the run is offline. With an
+// emulated user agent, cookies to set or extensions to load, it accepts nothing before Start has attached the controller and done that.
 func (b *Browser) Listener() net.Listener { return b.gate }
 
 // Isolation returns how the run is confined to its relay, and whether Chrome's sandbox is on.

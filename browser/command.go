@@ -33,6 +33,9 @@ func (b *Browser) Arguments() []string {
 	if b.spec.Offline { // no site's code runs, so that sites share processes; that halves the time of a visit
 		args = append(args, "--disable-extensions", "--disable-site-isolation-trials", "--renderer-process-limit=2")
 	}
+	if len(b.spec.Extensions) > 0 {
+		args = append(args, "--enable-unsafe-extension-debugging") // Chrome before 139 has CDP's domain Extensions only with it
+	}
 	if !hasSession(b.spec.UserDataDir) {
 		args = append(args, BlankPage)
 	}

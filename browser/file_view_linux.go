@@ -51,6 +51,11 @@ func newFileView(s *Spec) (fileView, error) {
 	if err == nil && slices.ContainsFunc(v.Covers, func(c string) bool { return within(program, c) }) { // a build within the data folder
 		v.Shows = append(v.Shows, filepath.Dir(program))
 	}
+	for _, e := range s.Extensions {
+		if !slices.ContainsFunc(v.Keeps, func(k string) bool { return within(e.Path, k) }) {
+			v.Shows = append(v.Shows, e.Path)
+		}
+	}
 	if _, err := os.Lstat(s.packDir()); err == nil {
 		v.Packs, v.PacksAt = s.packDir(), s.programPacks()
 	}

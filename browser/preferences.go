@@ -138,8 +138,12 @@ func writeSettings(s *Spec) error {
 	if err != nil {
 		return err
 	}
+	extensions, err := extensionPreferences(s)
+	if err != nil {
+		return err
+	}
 	if err := mergeInto(filepath.Join(dir, "Preferences"),
-		slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages, prediction)); err != nil {
+		slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages, prediction, extensions)); err != nil {
 		return err
 	}
 	return errors.Join(written(), kept(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
@@ -151,7 +155,11 @@ func removeSettings(s *Spec) error {
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return mergeInto(file, []preference{{path: urlBlocklist}, {path: urlAllowlist}, {path: incognitoMode}})
+	remove := []preference{{path: urlBlocklist}, {path: urlAllowlist}, {path: incognitoMode}}
+	if len(s.Extensions) > 0 {
+		remove = append(remove, preference{path: developerMode})
+	}
+	return mergeInto(file, remove)
 }
 
 // runPreferences are preferences that have no flag, or that a flag does not cover completely.
@@ -185,11 +193,15 @@ func blockPreferences(s *Spec) []preference {
 	if !s.Headless {
 		return []preference{{urlBlocklist, ownFolderFilters(s), false}, {path: urlAllowlist}, {path: incognitoMode}}
 	}
+	allowed := []any{"chrome://top-chrome", settingsURL}
+	if len(s.Extensions) > 0 {
+		allowed = append(allowed, extensionsURL)
+	}
 	return []preference{
 		{urlBlocklist, []any{allFiles, "chrome://*", "chrome-untrusted://*", "chrome-search://*", "devtools://*"}, false},
 		// The first is part of Chrome's own window, which exists invisibly: its renderer would count as a page otherwise. The second is for
-		// selectLanguages.
-		{urlAllowlist, []any{"chrome://top-chrome", settingsURL}, false},
+		// selectLanguages, the third for loadExtensions.
+		{urlAllowlist, allowed, false},
 		// IncognitoModePrefs, kDisabled: downloads of such a window ignore DevTools. Clients' contexts are not affected.
 		{incognitoMode, 1, false},
 	}

@@ -62,10 +62,30 @@ type Spec struct {
 	// Offline is a run without a network, for the profile's state alone. Listener is closed. No tab is restored, and the tabs of the last
 	// session stay for the next run.
 	Offline bool
+	// Extensions are loaded before any page loads. They get no files of this machine, whatever they ask for.
+	Extensions []Extension
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment as "KEY=value", and replaces what is there.
 	ExtraEnv []string
+}
+
+// Extension is an unpacked extension of a run.
+type Extension struct {
+	ID   string // Chrome's: 32 letters, which follow from the key in the manifest
+	Path string // of its folder, an absolute path. The run cannot write it, unless it lies in a folder of its own.
+	// Confined extensions may choose another way out: they change the proxy, or talk to programs of the machine. A run without a network
+	// namespace refuses them.
+	Confined bool
+}
+
+// check returns what is wrong with an extension.
+func (e Extension) check() error {
+	if len(e.ID) != 32 || strings.Trim(e.ID, "abcdefghijklmnop") != "" || !filepath.IsAbs(e.Path) ||
+		strings.ContainsFunc(e.Path, unicode.IsControl) {
+		return fmt.Errorf("an extension must have Chrome's id and an absolute path: %q %q", e.ID, e.Path)
+	}
+	return nil
 }
 
 // check returns what is wrong with a spec.
@@ -87,10 +107,14 @@ func (s Spec) check() error {
 	case s.Version == "" && (s.Identity.OS != "" || s.Identity.Version != ""):
 		return errors.New("a system or version is declared, and what the browser is was not told")
 	}
-	if faults := CheckArguments(s.Args); len(faults) > 0 {
-		return errors.New(faults[0].Message)
+	var wrong error
+	for _, e := range s.Extensions {
+		wrong = errors.Join(wrong, e.check())
 	}
-	return s.Identity.check()
+	for _, f := range CheckArguments(s.Args) {
+		wrong = errors.Join(wrong, errors.New(f.Message))
+	}
+	return errors.Join(wrong, s.Identity.check())
 }
 
 // ownFolders returns the folders that the run writes.

@@ -65,6 +65,9 @@ func (b *Browser) prepare() error {
 	if err := executable(b.spec.Path); err != nil {
 		return &StartError{Kind: StartNotFound, Err: err}
 	}
+	if err := b.checkConfined(); err != nil {
+		return err
+	}
 	if err := removeStaleLock(b.spec.UserDataDir); err != nil {
 		return err
 	}
@@ -302,11 +305,15 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := m.controller.closeBlockedPages(ctx, targets, b.closeAndWait); err != nil {
 		return err
 	}
+	loaded, err := b.loadExtensions(ctx)
+	if err != nil {
+		return err
+	}
 	if b.hasGate() {
 		if err := m.restoreCookies(ctx, b.spec.Cookies); err != nil {
 			return err
 		}
-		m.controller.reloadEarlyTabs(ctx, b.gate, len(b.spec.Cookies) > 0)
+		m.controller.reloadEarlyTabs(ctx, b.gate, len(b.spec.Cookies) > 0 || loaded)
 		m.controller.openGate(b.gate)
 	}
 	go b.probePages(asked, first)

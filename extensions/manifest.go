@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -72,6 +73,7 @@ func (p *Package) readManifest() error {
 	if err := p.translate(w.DefaultLocale); err != nil {
 		return err
 	}
+	p.Name, p.Description = printable(p.Name), printable(p.Description)
 	if err := p.takeKey(w); err != nil {
 		return err
 	}
@@ -154,6 +156,19 @@ func isVersion(text string) bool {
 // isLocaleFolder reports whether a text names a folder of _locales, or is empty.
 func isLocaleFolder(text string) bool {
 	return len(text) <= 35 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-@") == ""
+}
+
+// printable returns a text in one line, without characters that hide or turn round others.
+func printable(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, text))
 }
 
 // once returns the values that are not empty, each once, and never nil.

@@ -61,6 +61,7 @@ func fixedSettings(row store.Profile) []fixedSetting {
 		{name: "backgroundTraffic", value: row.BackgroundTraffic},
 		{name: "idleTimeoutMs", value: text(row.IdleTimeoutMs)},
 		{name: "maxRunMs", value: text(row.MaxRunMs)},
+		{name: "extensions", value: row.Extensions, absent: "[]"},
 	}
 }
 

@@ -55,6 +55,14 @@ func (m *Manager) plan(ctx context.Context, row store.Profile, o Options) (*plan
 	if err := m.planSpec(p, o); err != nil {
 		return nil, err
 	}
+	load, warnings, err := m.extensionsFor(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	p.spec.Extensions = load
+	for _, w := range warnings {
+		p.warn(w)
+	}
 	p.env = localEnvironment(installed.Major)
 	p.env.Proxied = p.proxy != nil
 	if p.proxy != nil && !o.Proxy.Set { // a proxy for this run alone has no fallbacks

@@ -256,7 +256,8 @@ func (r *warmRun) end() {
 
 // reserveWarm reserves a warm run for a start; nil if there is none for it. Warm runs follow the start's settings.
 func (m *Manager) reserveWarm(p *plan) *warmRun {
-	if m.cfg.Warm == 0 || p.lastOpened != "" || p.row.LastStartedAt != 0 || !isMissing(p.spec.ProfileDir) {
+	// Extensions begin with their first start, and that belongs to the profile: they must not begin without its proxy.
+	if m.cfg.Warm == 0 || len(p.spec.Extensions) > 0 || p.lastOpened != "" || p.row.LastStartedAt != 0 || !isMissing(p.spec.ProfileDir) {
 		return nil
 	}
 	defer m.warm.follow(p.spec)

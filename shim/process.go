@@ -258,7 +258,7 @@ func (p *process) launch(ctx context.Context) error {
 
 // open creates the run's folders and its isolation.
 func (p *process) open() error {
-	if err := errors.Join(makeTemp(p.tempName), p.spec.makeFiles()); err != nil {
+	if err := errors.Join(makeTemp(p.tempName), p.spec.makeFiles(), p.spec.copyExtensions()); err != nil {
 		return err
 	}
 	spec := p.spec.browser(p.log)
@@ -364,7 +364,7 @@ func (s Spec) browser(log *slog.Logger) browser.Spec {
 		TempDir: tempDir(s.Name), FilesDir: s.filesDir(), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir),
 		Headless: s.Headless, Args: s.Args, Files: s.Files, Protected: s.Protected,
 		Siblings: tempPrefixes(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable,
-		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
+		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver, Extensions: s.extensions(),
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Offline: s.Offline, Logger: log}
 }
 

@@ -78,9 +78,19 @@ type Spec struct {
 	Idle         time.Duration `json:"idle"`         // how long to continue unused; 0: no limit
 	CookieKey    []byte        `json:"cookieKey"`    // what the kept cookies are sealed with; none: they are not kept
 	// RestoreCookies sets the cookies that are kept, since Chrome's own file of them is lost.
-	RestoreCookies bool `json:"restoreCookies"`
-	Offline        bool `json:"offline"` // a run without a network, for the profile's state alone
-	Warm           bool `json:"warm"`    // the browser starts now, and belongs to the profile of a second Spec
+	RestoreCookies bool        `json:"restoreCookies"`
+	Extensions     []Extension `json:"extensions"` // that are loaded before the first page
+	Offline        bool        `json:"offline"`    // a run without a network, for the profile's state alone
+	Warm           bool        `json:"warm"`       // the browser starts now, and belongs to the profile of a second Spec
+}
+
+// Extension is an unpacked extension.
+type Extension struct {
+	ID   string `json:"id"`   // Chrome's
+	Path string `json:"path"` // of its folder, an absolute path
+	Copy bool   `json:"copy"` // the browser writes beside its files: the run gets a copy of its own
+	// Confined extensions may choose another way out, and are loaded only where the kernel leaves none.
+	Confined bool `json:"confined"`
 }
 
 // Rights are the permissions of a run's client.

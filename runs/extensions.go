@@ -1,0 +1,80 @@
+package runs
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/extensions"
+	"warren/shim"
+	"warren/store"
+)
+
+// Decides which extensions a start loads.
+
+// Packages returns where the packages of extensions are.
+func (m *Manager) Packages() extensions.Folder {
+	return extensions.Folder(filepath.Join(m.cfg.Data, "extensions"))
+}
+
+// ExtensionUse is an extension of a profile, as its row has it.
+type ExtensionUse struct {
+	ID      string `json:"id"`
+	Enabled bool   `json:"enabled"`
+}
+
+// ExtensionsOf returns the extensions of a profile in their order, and the rows of those that are there, unsorted.
+func ExtensionsOf(ctx context.Context, q *store.Queries, row store.Profile) (uses []ExtensionUse, rows []store.Extension, err error) {
+	if err := json.Unmarshal([]byte(row.Extensions), &uses); err != nil || len(uses) == 0 {
+		return nil, nil, err
+	}
+	ids := make([]string, len(uses))
+	for i, u := range uses {
+		ids[i] = u.ID
+	}
+	text, err := json.Marshal(ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err = q.ListExtensionsOfProfile(ctx, store.ListExtensionsOfProfileParams{WorkspaceID: row.WorkspaceID, Ids: string(text)})
+	return uses, rows, err
+}
+
+// mayLeave reports whether an extension could choose another way out than the run's relay.
+func mayLeave(e store.Extension) bool {
+	var all, optional []string
+	if json.Unmarshal([]byte(e.Permissions), &all) != nil || json.Unmarshal([]byte(e.OptionalPermissions), &optional) != nil {
+		return true
+	}
+	return slices.ContainsFunc(append(all, optional...), func(p string) bool { return p == "proxy" || p == "nativeMessaging" })
+}
+
+// extensionsFor returns what a start loads of a profile's extensions: those that are enabled. Those that are not there any more are left
+// out, with a warning: a profile may have been in the trash when one was deleted.
+func (m *Manager) extensionsFor(ctx context.Context, row store.Profile) (load []shim.Extension, warnings []Warning, err error) {
+	uses, rows, err := ExtensionsOf(ctx, m.store.Read(), row)
+	if err != nil {
+		return nil, nil, err
+	}
+	missing := 0
+	for _, u := range uses {
+		at := slices.IndexFunc(rows, func(e store.Extension) bool { return e.ID == u.ID })
+		switch {
+		case !u.Enabled:
+		case at < 0:
+			missing++
+		case !m.Packages().Has(rows[at].Sha256):
+			warnings = append(warnings, Warning{"extension_missing", "The files of the extension " + rows[at].Name +
+				" are not in the data folder. Add its package again."})
+		default:
+			load = append(load, shim.Extension{ID: rows[at].ExtensionID, Path: m.Packages().Path(rows[at].Sha256), Copy: rows[at].Rules,
+				Confined: mayLeave(rows[at])})
+		}
+	}
+	if missing > 0 {
+		warnings = append(warnings, Warning{"extension_missing", "Extensions of this profile were deleted. Take them from its list."})
+	}
+	return load, warnings, nil
+}
