@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -42,6 +43,7 @@ type API struct {
 	keyQuota     *quota
 	uploadQuota  *quota        // by profile id
 	listings     chan struct{} // semaphore: one token for each list of downloads that is being read
+	adding       chan struct{} // semaphore: one token for each package of an extension that is being unpacked
 	runs         *runs.Manager
 	events       *events.Log
 	pool         *pool.Pool
@@ -65,6 +67,8 @@ type API struct {
 	openapi      []byte
 	started      time.Time
 	http         *http.Server
+
+	packages sync.Mutex // held while a package's files and its row come or go together
 }
 
 // New returns an API with its routes registered. It serves nothing until Serve.
@@ -77,7 +81,8 @@ func New(d Deps) *API {
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
 		jobs:        jobs{most: maxJobProfiles},
-		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings), writeTime: writeTime}
+		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
+		adding: make(chan struct{}, maxAdding), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
 	s.routes()
 	for _, operation := range slowOperations() {
@@ -121,10 +126,11 @@ func (s *API) Shutdown(ctx context.Context) error {
 // Prepare deletes idempotency rows of requests that an earlier process did not finish. Their keys can be used again. It revokes the
 // session keys of a former WARREN_API_KEY. It must run before Serve.
 func (s *API) Prepare(ctx context.Context) error {
-	return s.store.Write(ctx, func(q *store.Queries) error {
+	err := s.store.Write(ctx, func(q *store.Queries) error {
 		return errors.Join(store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx)),
 			store.ErrorOf(q.RevokeOtherEnvironments(ctx, store.RevokeOtherEnvironmentsParams{RevokedAt: now(), Mark: s.keys.environment})))
 	})
+	return errors.Join(err, s.sweepPackages(ctx))
 }
 
 // Sweep deletes idempotent answers older than 24 hours and old places of lists. It also writes the times at which keys were last

@@ -176,7 +176,7 @@ func (s *API) export(ctx context.Context, rows []store.Profile, in SealQuery) (*
 // exported is a profile as it goes into an archive: with its data, if it has some.
 func (s *API) exported(ctx context.Context, row store.Profile) (e snapshots.Exported, err error) {
 	e.Profile = row
-	if e.Settings, err = settingsOf(row); err != nil {
+	if e.Settings, err = s.settingsToExport(ctx, row); err != nil {
 		return e, err
 	}
 	data, err := s.runs.DataOf(ctx, row.ID)

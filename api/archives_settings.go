@@ -23,10 +23,15 @@ import (
 // settle writes the settings of an archive into a row. Those that this server refuses keep their defaults, and a warning says so. A
 // proxy that it does not have leaves the profile without one and unable to start: it must not go out directly.
 func (s *API) settle(ctx context.Context, q *store.Queries, p snapshots.Archived, row *store.Profile) (warnings []runs.Warning, err error) {
-	in, missing, warnings, err := readSettings(p.Settings)
+	text, lost, err := localExtensions(ctx, q, p.Settings, row.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
+	in, missing, warnings, err := readSettings(text)
+	if err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, lost...)
 	for range settings { // each turn drops a member, or is the last
 		merged := *row
 		var f faults

@@ -67,7 +67,7 @@ func (s *API) auditEntry(ctx context.Context, action, workspace, object string, 
 // auditList holds the query parameters of the audit log.
 type auditList struct {
 	Paging
-	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import,cookies.read,cookies.write,cookies.delete,storage.read,storage.write,profile.clear,workspace.defaults,template.create,template.update,template.delete"`
+	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import,cookies.read,cookies.write,cookies.delete,storage.read,storage.write,profile.clear,workspace.defaults,template.create,template.update,template.delete,extension.add,extension.delete"`
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {

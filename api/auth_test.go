@@ -124,6 +124,10 @@ func routeTable() map[string]route {
 		"PUT " + p + "/profiles/{id}/storage-state":             {scope: "write", kind: "profile", body: `{"origins":[]}`},
 		"POST " + p + "/profiles/{id}/clear":                    {scope: "write", kind: "profile", body: `{"kinds":["cache"]}`},
 		"POST " + p + "/profiles/batch-create":                  {scope: "write", body: `{"count":2,"name":"x"}`},
+		"GET " + p + "/extensions":                              {scope: "read"},
+		"GET " + p + "/extensions/{id}":                         {scope: "read"},
+		"DELETE " + p + "/extensions/{id}":                      {scope: "write"},
+		"POST " + p + "/extensions":                             {scope: "write", query: "x=1"}, // refused before it is read
 		"GET " + p + "/pressure":                                {scope: "read"},
 		"GET " + p + "/profiles/{id}/runs":                      {scope: "read", kind: "profile"},
 	}

@@ -73,7 +73,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"locale", "mixed", false, false}, {"geolocation", "mixed", false, false}, {"webrtc", "text", false, false}, {"screen", "object",
 			false, false},
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false},
-		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false},
+		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false}, {"extensions", "uses", false, false},
 		{"args", "list", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true},
 		{"username", "text", true, false},
@@ -133,6 +133,10 @@ func wrongTypes(kind string) []any {
 		return []any{"x", "", 1, true, object, []any{1}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{"", ""}}
 	case "ports":
 		return []any{"x", "", 1, true, object, []any{0}, []any{1.5}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{"", ""}}
+	case "uses":
+		return []any{"x", 1, true, object, []any{1}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{map[string]any{"id": 1}},
+			[]any{map[string]any{"id": "x"}}, []any{map[string]any{"id": "x", "enabled": "true"}},
+			[]any{map[string]any{"id": "x", "more": 1}}}
 	case "object":
 		return []any{"x", 1, true, list, []any{}, object, map[string]any{}, map[string]any{"width": "1920", "height": "1080"},
 			map[string]any{"width": 1920.5, "height": 1080}}
@@ -161,7 +165,7 @@ func (b bodied) memberCases(m member) (out []badCase) {
 	if m.required {
 		add("null", nil)
 	}
-	if m.kind == "integer" || m.kind == "boolean" || m.kind == "object" {
+	if m.kind == "integer" || m.kind == "boolean" || m.kind == "object" || m.kind == "uses" {
 		return out
 	}
 	texts := append(controlText(), strings.Repeat("x", 300<<10))

@@ -45,7 +45,7 @@ func (i *idempotency) covers(pattern string) bool {
 	case "POST /profiles", "POST /profiles/batch", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
 		"POST /templates",
 		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities",
-		"POST /profiles/{id}/clone", importRoute:
+		"POST /profiles/{id}/clone", importRoute, addExtensionRoute:
 		return true
 	}
 	return false
@@ -54,9 +54,13 @@ func (i *idempotency) covers(pattern string) bool {
 // importRoute is the operation that reads its own body, which may be larger than memory, and calls once by itself.
 const importRoute = "POST /profiles/import"
 
-// isImport reports whether a pattern is importRoute.
-func isImport(pattern string) bool {
-	return strings.Replace(pattern, " "+Prefix, " ", 1) == importRoute
+// addExtensionRoute is another one.
+const addExtensionRoute = "POST /extensions"
+
+// readsItsBody reports whether a pattern is of such an operation.
+func readsItsBody(pattern string) bool {
+	pattern = strings.Replace(pattern, " "+Prefix, " ", 1)
+	return pattern == importRoute || pattern == addExtensionRoute
 }
 
 // idempotencyRow returns the name of an answer's row. The answer is sealed for it.
@@ -111,7 +115,7 @@ func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, h
 	case first == nil:
 		requestOf(ctx).idempotencyKey = &place
 	case strings.HasSuffix(r.URL.Path, "/batch-create"), strings.HasSuffix(r.URL.Path, "/clone"),
-		strings.HasSuffix(r.URL.Path, "/profiles/import"): // made many: its own operation reads them
+		strings.HasSuffix(r.URL.Path, "/profiles/import"), strings.HasSuffix(r.URL.Path, "/extensions"): // its operation reads it
 		requestOf(ctx).made = first.Object
 	default:
 		r = asRead(r, first.Object)

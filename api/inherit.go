@@ -88,6 +88,9 @@ func (in *templateSettings) check(f *faults) {
 func (in *templateSettings) checkStored(ctx context.Context, s *API, q *store.Queries, whole *templateSettings, workspace string,
 	f *faults) error {
 	s.checkBypasses(&in.ProfileInput, f)
+	if err := checkExtensions(ctx, q, workspace, in.Extensions.Value, f); err != nil {
+		return err
+	}
 	if !in.ProxyID.Set && !in.FallbackProxyIDs.Set && !in.Proxies.Set && !in.WebRTC.Set {
 		return nil // a proxy that was deleted since is found when a profile is created
 	}

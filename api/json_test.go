@@ -67,6 +67,7 @@ func drawProfile(t *rapid.T) profileJSON {
 		Geolocation: rapid.SampledFrom([]geolocation{"auto", "off", `{"latitude":1.5,"longitude":-2}`}).Draw(t, "geolocation"),
 		WebRTC:      "off", Consistency: "block", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`,
 		LocalhostVia: rawStrings(raw.Draw(t, "via")), LogHosts: rapid.Bool().Draw(t, "log"),
+		Extensions: rawUses(rapid.SampledFrom([]string{`[]`, `[{"id":"e","enabled":true}]`}).Draw(t, "extensions")),
 		AllowHosts: rawStrings(raw.Draw(t, "allowed")), DenyHosts: rawStrings(raw.Draw(t, "denied")),
 		Args: rawStrings(raw.Draw(t, "args")), TemplateID: maybe(t, text),
 		Headless: maybe(t, rapid.Bool()), IdleTimeoutMs: maybe(t, number), MaxRunMs: maybe(t, number), Status: "running",

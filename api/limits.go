@@ -22,7 +22,7 @@ func slowOperations() []string {
 		"GET /profiles/{id}/explain", "GET /profiles/{id}/traffic",
 		"POST /proxies/{id}/check", "POST /proxies/check", "POST /proxies/check-all", "POST /proxies/{id}/rotate",
 		"POST /proxies/import", "GET /server", "DELETE /browsers/installation", "GET /proxies/export", "GET /proxies/{id}/traffic",
-		"GET /profiles/{id}/export", "GET /profiles/export", importRoute,
+		"GET /profiles/{id}/export", "GET /profiles/export", importRoute, addExtensionRoute,
 		"GET /profiles/{id}/cookies", "PUT /profiles/{id}/cookies", "DELETE /profiles/{id}/cookies", "POST /profiles/{id}/clear",
 		"GET /profiles/{id}/storage-state", "PUT /profiles/{id}/storage-state",
 	}

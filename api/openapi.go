@@ -28,7 +28,8 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
 		Description: "An API key, as `warren key create` makes it."}}
 	o.Security = []map[string][]string{{"key": {}}}
-	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"},
+	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "extensions"},
+		{Name: "keys"},
 		{Name: "session-keys"}, {Name: "login-links"}, {Name: "tickets"},
 		{Name: "workspaces"}, {Name: "templates"}, {Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
 }
@@ -71,7 +72,7 @@ var moreErrors = map[string][]int{
 	"createTemplate": {409}, "updateTemplate": {409, 412}, "patchTemplate": {409, 412}, "deleteTemplate": {412},
 	"updateWorkspace": {412}, "putWorkspace": {412}, "listTemplates": {410},
 	"importProxies": {409}, "restoreProfile": {409},
-	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409},
+	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409}, "deleteExtension": {409},
 	"exportProfile": {409}, "exportProfiles": {409},
 	"getCookies": {409, 503, 504, 507}, "getStorageState": {409, 503, 504, 507}, "deleteCookies": {409, 504}, "clearProfile": {409, 504},
 	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
@@ -150,6 +151,7 @@ func (s *API) describe() []byte {
 	showFiles(o)
 	showArchives(o)
 	showState(o)
+	showExtensions(o)
 	showJobs(o)
 	showInstallation(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))

@@ -202,6 +202,30 @@ func showArchives(o *huma.OpenAPI) {
 	o.Paths["/profiles/import"] = &huma.PathItem{Post: post}
 }
 
+// showExtensions adds the operation that takes packages of extensions.
+func showExtensions(o *huma.OpenAPI) {
+	post := plainOperation("addExtension", "Add an extension", "extensions", nil, nil)
+	schema := o.Components.Schemas.Schema(reflect.TypeFor[ExtensionJSON](), true, "")
+	addProblemExamples(o, []*problem.Error{duplicateExtension(exampleRunID), idempotencyConflict(), packageTooLarge()})
+	answer := map[string]*huma.MediaType{"application/json": {Schema: schema, Example: plain(ExtensionJSON{}.example())}}
+	post.Responses = map[string]*huma.Response{"201": {Description: "Created", Content: answer},
+		"200": {Description: "What a dry run would add", Content: answer}, "default": post.Responses["default"]}
+	post.Description = descriptions["addExtension"] + "\n\nScope: `write`."
+	text := &huma.Schema{Type: huma.TypeString}
+	post.Parameters = []*huma.Param{
+		{Name: "workspaceId", In: "query", Schema: text, Example: "default",
+			Description: "The workspace that gets it. Without it: the key's only workspace, else default."},
+		{Name: "dryRun", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean},
+			Description: "Adds nothing, and answers what the package is and what it may do."},
+		{Name: "Idempotency-Key", In: "header", Schema: text, Description: "The same key and file get the first answer again."}}
+	content := map[string]*huma.MediaType{}
+	for _, kind := range extensionKinds() {
+		content[kind] = binary("the bytes", kind)[kind]
+	}
+	post.RequestBody = &huma.RequestBody{Required: true, Content: content, Description: "The package, of at most 100 MiB."}
+	o.Paths["/extensions"].Post = post
+}
+
 // showLists sets the media types of import and export.
 func showLists(o *huma.OpenAPI) {
 	list := &huma.Schema{Type: huma.TypeObject, Required: []string{"proxies"},

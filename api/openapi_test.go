@@ -148,10 +148,10 @@ func TestExamplesWork(t *testing.T) {
 	for _, op := range a.doc.operations {
 		// checkUnsavedProxy's host is looked up: that takes its time. leakTest, createCapability, putUpload and failbackProfile need a
 		// browser, and so do clearProfile and the writes of cookies and storage. rotateProxy needs an address that changes the exit,
-		// createSessionKey a code, importProfiles a file. Their own tests send them.
+		// createSessionKey a code, importProfiles and addExtension a file. Their own tests send them.
 		if id := op.route.Operation.OperationID; op.route.Operation.RequestBody == nil || slices.Contains([]string{"checkUnsavedProxy",
 			"leakTest", "createCapability", "failbackProfile", "rotateProxy", "putUpload", "importProfiles", "createSessionKey",
-			"clearProfile", "putCookies", "putStorageState"}, id) {
+			"addExtension", "clearProfile", "putCookies", "putStorageState"}, id) {
 			continue
 		}
 		text, err := json.Marshal(op.route.Operation.RequestBody.Value.Content["application/json"].Example)

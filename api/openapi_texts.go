@@ -91,6 +91,13 @@ var descriptions = map[string]string{
 	"exportProfile": exportText + "A profile that has never run is exported without data.",
 	"exportProfiles": exportText + "An unknown id is 422, and says which. One that runs is 409 `profile_running`, with `profileIds`. For " +
 		"many ids the address is long: a reverse proxy may take fewer than 1,000.",
+	"addExtension": "The body is a zip of the extension's folder, or a CRX3 file: at most 100 MiB, 10,000 files and 100 MiB unpacked. It " +
+		"is received whole and checked: manifest version 3, plain files only, no path that leaves the folder, no name twice. Each " +
+		"signature of a CRX3 file must fit, and one must be of the id that the file names. 422 `validation_failed` names every fault. " +
+		"A package without a key gets one, so that Chrome's id is the same in every profile.\n\nAn extension is code that sees pages. " +
+		"Ask with `dryRun=true` first: `may` says in words what it can do. Each one added is recorded (GET /audit).",
+	"deleteExtension": "409 `extension_in_use` names the profiles that have it. Profiles in the trash do not count. A browser that runs " +
+		"with it loses its files.",
 	"importProfiles": "The body is an archive, as an export makes it, of any media type. It is received whole and verified to its " +
 		"last byte before anything is written. All its profiles are there afterwards, or none. They come with settings and data, as " +
 		"new profiles, and are unpacked when they first start. `temporary` does not travel: they are kept.\n\n`warnings` say for " +

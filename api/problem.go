@@ -40,7 +40,7 @@ type Problem struct {
 
 	// Members of single codes (contract, Errors).
 	ExistingID string      `json:"existingId,omitempty" doc:"With duplicate: the existing object."`
-	ProfileIDs []string    `json:"profileIds,omitempty" doc:"With proxy_in_use: the profiles that use the proxy. With profile_running: those of an export that run."`
+	ProfileIDs []string    `json:"profileIds,omitempty" doc:"With proxy_in_use and extension_in_use: the profiles that use it. With profile_running: those of an export that run."`
 	Check      *pool.Check `json:"check,omitempty" doc:"With proxy_unreachable: the check that failed."`
 	ExitCode   *int        `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
 	Lines      []string    `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`

@@ -122,7 +122,7 @@ func (s *API) startCreated(ctx context.Context, row store.Profile) (*runs.Starte
 func (s *API) merge(ctx context.Context, q *store.Queries, in *ProfileInput, row *store.Profile) (f faults, err error) {
 	in.merge(row)
 	s.checkBypasses(in, &f)
-	err = in.checkProxies(ctx, q, callerOf(ctx), *row, &f)
+	err = cmp.Or(in.checkProxies(ctx, q, callerOf(ctx), *row, &f), checkExtensions(ctx, q, row.WorkspaceID, in.Extensions.Value, &f))
 	return f, err
 }
 

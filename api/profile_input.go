@@ -18,34 +18,35 @@ import (
 
 // ProfileInput is a profile as a request brings it: all of it on create, the members to change on update.
 type ProfileInput struct {
-	WorkspaceID       opt[string]      `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
-	Name              opt[string]      `json:"name,omitempty" nullable:"false" doc:"1 to 200 characters. Need not be unique." example:"Shop, Berlin"`
-	OS                opt[string]      `json:"os,omitempty" doc:"win, mac or linux (windows, macos, darwin and lin are taken too). Default: this machine's." example:"win"`
-	BrowserVersion    opt[digits]      `json:"browserVersion,omitempty" doc:"A major version, \"1\" to \"999\". Default: that of the installed browser."`
-	Tags              opt[[]string]    `json:"tags,omitempty" doc:"At most 50, each of 1 to 64 characters. Replaces the list." example:"[\"shop\",\"de\"]"`
-	Notes             opt[string]      `json:"notes,omitempty" doc:"At most 10,000 characters."`
-	ProxyID           opt[string]      `json:"proxyId,omitempty" doc:"A proxy of the same workspace. null: direct."`
-	FallbackProxyIDs  opt[[]string]    `json:"fallbackProxyIds,omitempty" doc:"At most 10 proxies of the same workspace, in order: what stands in for proxyId while the browser runs, when it is dead. Nothing stands in for a direct connection."`
-	FallbackCountry   opt[string]      `json:"fallbackCountry,omitempty" enum:"same,any" doc:"same (the default): only fallbacks whose last good check came out in the country of proxyId's are used; where either is not known it is left out, and start warns (fallback_left_out)."`
-	StartURLs         opt[[]string]    `json:"startUrls,omitempty" doc:"At most 20 pages to open: http, https or about:blank." example:"[\"https://example.com/\"]"`
-	Timezone          opt[string]      `json:"timezone,omitempty" doc:"auto (of the exit), system, or an IANA name." example:"Europe/Berlin"`
-	Locale            opt[locale]      `json:"locale,omitempty" doc:"auto (of the exit), system, or a list of language tags (BCP 47)."`
-	Geolocation       opt[geolocation] `json:"geolocation,omitempty" doc:"auto (of the exit), off, or a position."`
-	WebRTC            opt[string]      `json:"webrtc,omitempty" enum:"proxy_only,off,default" doc:"default is refused with a proxy: it would tell the machine's addresses."`
-	Screen            opt[screen]      `json:"screen,omitempty" doc:"null: the browser's own."`
-	Headless          opt[bool]        `json:"headless,omitempty" doc:"null: headed where there is a display, else headless."`
-	IdleTimeoutMs     opt[int64]       `json:"idleTimeoutMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed when it was idle for so long: no DevTools client and no viewer is connected and, unless it is headless, nothing goes through its proxy. An event run.expiring comes before."`
-	MaxRunMs          opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long. An event run.expiring comes before."`
-	BackgroundTraffic opt[string]      `json:"backgroundTraffic,omitempty" enum:"refuse,allow" doc:"What the relay does with the services that Chrome itself asks (updates, variations and the like; docs/background-traffic.md): refuse, or let them through the proxy."`
-	AllowLocal        opt[[]string]    `json:"allowLocal,omitempty" doc:"At most 20 services of this machine or its network, as host:port, that pages may reach, beside the proxy: localhost or an address. Only where the server lets profiles reach private networks." example:"[\"localhost:3000\"]"`
-	LogHosts          opt[bool]        `json:"logHosts,omitempty" doc:"Keep which hosts a run connects to, 1,000 names at most (GET /runs/{runId}/hosts). Default: false, and nothing is kept anywhere. Takes effect at once; false forgets what the run has kept."`
-	LocalhostVia      opt[viaList]     `json:"localhostVia,omitempty" doc:"At most 20 ports of this machine that pages reach on purpose, beside the proxy: 3000 is localhost:3000 (and *.localhost, 127.0.0.1 and [::1]), app.test:3000 is http://app.test:3000 served by this machine's port 3000, by no site of that name. allowLocal opens an address as it is, of the network too; this gives names to ports of this machine. Only where the server lets profiles reach private networks."`
-	AllowHosts        opt[[]string]    `json:"allowHosts,omitempty" doc:"At most 1,000 rules. When there are any, pages reach no host that none of them names: example.com (and every name below), *.example.com (names below alone), cdn-*.example.com, an address or a prefix (192.0.2.0/24), each with a port behind a colon or without, or *. Takes effect at once, as denyHosts does." example:"[\"example.com\",\"*.example.net:443\"]"`
-	DenyHosts         opt[[]string]    `json:"denyHosts,omitempty" doc:"At most 1,000 rules as those of allowHosts: hosts that pages do not reach, even if allowHosts names them. Open connections against new rules are ended."`
-	Temporary         opt[bool]        `json:"temporary,omitempty" doc:"Delete the profile with its data when its run has ended, without the trash. Only at create or clone; false keeps a temporary one. Default: false."`
-	Snapshots         opt[string]      `json:"snapshots,omitempty" enum:"on,off" doc:"Whether a snapshot of the data is made at each graceful stop. null (the default): as the server's --snapshots says."`
-	Args              opt[[]string]    `json:"args,omitempty" doc:"At most 30 switches for the browser's command line, from a list (docs/arguments.md). All others are refused: those of proxies, DNS, debugging, folders, the sandbox, extensions, certificates and features, and what other settings declare." example:"[\"--mute-audio\"]"`
-	Consistency       opt[string]      `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
+	WorkspaceID       opt[string]         `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
+	Name              opt[string]         `json:"name,omitempty" nullable:"false" doc:"1 to 200 characters. Need not be unique." example:"Shop, Berlin"`
+	OS                opt[string]         `json:"os,omitempty" doc:"win, mac or linux (windows, macos, darwin and lin are taken too). Default: this machine's." example:"win"`
+	BrowserVersion    opt[digits]         `json:"browserVersion,omitempty" doc:"A major version, \"1\" to \"999\". Default: that of the installed browser."`
+	Tags              opt[[]string]       `json:"tags,omitempty" doc:"At most 50, each of 1 to 64 characters. Replaces the list." example:"[\"shop\",\"de\"]"`
+	Notes             opt[string]         `json:"notes,omitempty" doc:"At most 10,000 characters."`
+	ProxyID           opt[string]         `json:"proxyId,omitempty" doc:"A proxy of the same workspace. null: direct."`
+	FallbackProxyIDs  opt[[]string]       `json:"fallbackProxyIds,omitempty" doc:"At most 10 proxies of the same workspace, in order: what stands in for proxyId while the browser runs, when it is dead. Nothing stands in for a direct connection."`
+	FallbackCountry   opt[string]         `json:"fallbackCountry,omitempty" enum:"same,any" doc:"same (the default): only fallbacks whose last good check came out in the country of proxyId's are used; where either is not known it is left out, and start warns (fallback_left_out)."`
+	StartURLs         opt[[]string]       `json:"startUrls,omitempty" doc:"At most 20 pages to open: http, https or about:blank." example:"[\"https://example.com/\"]"`
+	Timezone          opt[string]         `json:"timezone,omitempty" doc:"auto (of the exit), system, or an IANA name." example:"Europe/Berlin"`
+	Locale            opt[locale]         `json:"locale,omitempty" doc:"auto (of the exit), system, or a list of language tags (BCP 47)."`
+	Geolocation       opt[geolocation]    `json:"geolocation,omitempty" doc:"auto (of the exit), off, or a position."`
+	WebRTC            opt[string]         `json:"webrtc,omitempty" enum:"proxy_only,off,default" doc:"default is refused with a proxy: it would tell the machine's addresses."`
+	Screen            opt[screen]         `json:"screen,omitempty" doc:"null: the browser's own."`
+	Headless          opt[bool]           `json:"headless,omitempty" doc:"null: headed where there is a display, else headless."`
+	IdleTimeoutMs     opt[int64]          `json:"idleTimeoutMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed when it was idle for so long: no DevTools client and no viewer is connected and, unless it is headless, nothing goes through its proxy. An event run.expiring comes before."`
+	MaxRunMs          opt[int64]          `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long. An event run.expiring comes before."`
+	BackgroundTraffic opt[string]         `json:"backgroundTraffic,omitempty" enum:"refuse,allow" doc:"What the relay does with the services that Chrome itself asks (updates, variations and the like; docs/background-traffic.md): refuse, or let them through the proxy."`
+	AllowLocal        opt[[]string]       `json:"allowLocal,omitempty" doc:"At most 20 services of this machine or its network, as host:port, that pages may reach, beside the proxy: localhost or an address. Only where the server lets profiles reach private networks." example:"[\"localhost:3000\"]"`
+	LogHosts          opt[bool]           `json:"logHosts,omitempty" doc:"Keep which hosts a run connects to, 1,000 names at most (GET /runs/{runId}/hosts). Default: false, and nothing is kept anywhere. Takes effect at once; false forgets what the run has kept."`
+	LocalhostVia      opt[viaList]        `json:"localhostVia,omitempty" doc:"At most 20 ports of this machine that pages reach on purpose, beside the proxy: 3000 is localhost:3000 (and *.localhost, 127.0.0.1 and [::1]), app.test:3000 is http://app.test:3000 served by this machine's port 3000, by no site of that name. allowLocal opens an address as it is, of the network too; this gives names to ports of this machine. Only where the server lets profiles reach private networks."`
+	AllowHosts        opt[[]string]       `json:"allowHosts,omitempty" doc:"At most 1,000 rules. When there are any, pages reach no host that none of them names: example.com (and every name below), *.example.com (names below alone), cdn-*.example.com, an address or a prefix (192.0.2.0/24), each with a port behind a colon or without, or *. Takes effect at once, as denyHosts does." example:"[\"example.com\",\"*.example.net:443\"]"`
+	DenyHosts         opt[[]string]       `json:"denyHosts,omitempty" doc:"At most 1,000 rules as those of allowHosts: hosts that pages do not reach, even if allowHosts names them. Open connections against new rules are ended."`
+	Temporary         opt[bool]           `json:"temporary,omitempty" doc:"Delete the profile with its data when its run has ended, without the trash. Only at create or clone; false keeps a temporary one. Default: false."`
+	Snapshots         opt[string]         `json:"snapshots,omitempty" enum:"on,off" doc:"Whether a snapshot of the data is made at each graceful stop. null (the default): as the server's --snapshots says."`
+	Args              opt[[]string]       `json:"args,omitempty" doc:"At most 30 switches for the browser's command line, from a list (docs/arguments.md). All others are refused: those of proxies, DNS, debugging, folders, the sandbox, extensions, certificates and features, and what other settings declare." example:"[\"--mute-audio\"]"`
+	Extensions        opt[[]extensionUse] `json:"extensions,omitempty" doc:"At most 20 extensions of the same workspace, loaded before the first page. Replaces the list. They apply from the next start." example:"[{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"enabled\":true}]"`
+	Consistency       opt[string]         `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
 // settings is the table of a profile's settings. Each row has the member's name in JSON, when a running browser takes a change, the
@@ -78,6 +79,7 @@ var settings = []setting{
 	newSetting("temporary", runs.NoEffect, false, asIs[bool], nil),
 	newSetting("snapshots", runs.NoEffect, nil, pointer[string], nil),
 	newSetting("args", runs.NextStart, "[]", jsonList[[]string], (*faults).arguments),
+	newSetting("extensions", runs.NextStart, "[]", jsonUses, (*faults).extensionUses),
 	newSetting("consistency", runs.NoEffect, "warn", text[string], nil),
 }
 

@@ -122,6 +122,20 @@ func (rawStrings) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}
 }
 
+// rawUses is a list of extensions as the database holds it: JSON already.
+type rawUses string
+
+// MarshalJSONTo writes it as it is.
+func (r rawUses) MarshalJSONTo(e *jsontext.Encoder) error { return e.WriteValue(jsontext.Value(r)) }
+
+// Schema is a list of extensions.
+func (rawUses) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false,
+		Required: []string{"id", "enabled"}, Properties: map[string]*huma.Schema{
+			"id":      {Type: huma.TypeString, Description: "The extension's id here."},
+			"enabled": {Type: huma.TypeBoolean, Description: "Whether it is loaded."}}}}
+}
+
 // lineOf returns the check of one line of text (faults.line).
 func lineOf(minLen, maxLen int) func(*faults, string, string) string {
 	return func(f *faults, location, s string) string { return f.line(location, s, minLen, maxLen) }

@@ -136,7 +136,7 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 		defer release()
 		r = r.WithContext(ctx)
 	}
-	if key := r.Header.Get("Idempotency-Key"); key != "" && s.idempotency.covers(pattern) && !isImport(pattern) {
+	if key := r.Header.Get("Idempotency-Key"); key != "" && s.idempotency.covers(pattern) && !readsItsBody(pattern) {
 		return s.idempotency.serve(w, r, key, s.mux)
 	}
 	s.mux.ServeHTTP(w, r)

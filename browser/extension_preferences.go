@@ -30,6 +30,9 @@ const (
 // extensionPreferences returns the preferences that give the run's extensions no files, and keep others of ours from being loaded. Data of
 // extensions are elsewhere, and stay.
 func extensionPreferences(s *Spec) ([]preference, error) {
+	if s.Offline { // it loads none, and those that the profile has stay
+		return nil, nil
+	}
 	all, err := readPreferences(filepath.Join(s.UserDataDir, profileFolder, "Preferences"))
 	if err != nil {
 		return nil, err

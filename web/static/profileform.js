@@ -133,7 +133,7 @@ function Sections({ form, saved, many = false, base }) {
     </div>
     <${Section} form=${form} title="Identity" names=${IDENTITY} summary=${identitySummary(values)}><${IdentityFields} form=${form} saved=${Boolean(saved)} /><//>
     <${Section} form=${form} title="Network" names=${NETWORK} summary=${networkSummary(values)}><${NetworkFields} form=${form} workspaceId=${workspaceId} /><//>
-    <${Section} form=${form} title="Start and limits" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} kept=${Boolean(saved) && !saved.temporary} /><//>
+    <${Section} form=${form} title="Start, limits and extensions" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} workspaceId=${workspaceId} kept=${Boolean(saved) && !saved.temporary} /><//>
     <${Section} form=${form} title=${saved ? 'Notes' : 'Notes and workspace'} names=${NOTES} summary=${values.notes.trim() ? 'Written' : saved ? 'None' : workspaceId || 'default'}><${NotesFields} form=${form} saved=${Boolean(saved)} /><//>`;
 }
 

@@ -5,6 +5,7 @@ import { href } from '../route.js';
 import { Activity } from './activity.js';
 import { Appearance } from './appearance.js';
 import { Browsers } from './browsers.js';
+import { Extensions } from './extensions.js';
 import { Keys } from './keys.js';
 import { ServerSection } from './server.js';
 import { Templates } from './templates.js';
@@ -15,6 +16,7 @@ const SECTIONS = [
   { id: 'workspaces', label: 'Workspaces', draw: Workspaces, list: true },
   { id: 'templates', label: 'Templates', draw: Templates, list: true },
   { id: 'browsers', label: 'Browsers', draw: Browsers },
+  { id: 'extensions', label: 'Extensions', draw: Extensions, list: true },
   { id: 'server', label: 'Server', draw: ServerSection },
   { id: 'activity', label: 'Activity', draw: Activity, list: true },
   { id: 'appearance', label: 'Appearance', draw: Appearance },

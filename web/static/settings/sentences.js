@@ -19,10 +19,12 @@ export const ACTIONS = [
   ['browser.install', 'Browser asked for'],
   ['profiles.export', 'Profiles exported'],
   ['profiles.import', 'Profiles imported'],
+  ['extension.add', 'Extension added'],
+  ['extension.delete', 'Extension deleted'],
 ];
 
 // ABOUT are the kinds of events that a person can filter by.
-export const ABOUT = [['profile', 'Profiles'], ['snapshot', 'Snapshots'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['template', 'Templates'], ['browser', 'Installations'], ['capability', 'Shared views']];
+export const ABOUT = [['profile', 'Profiles'], ['snapshot', 'Snapshots'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['template', 'Templates'], ['extension', 'Extensions'], ['browser', 'Installations'], ['capability', 'Shared views']];
 
 // Sentence says what a record of the log is about.
 export function Sentence({ entry }) {
@@ -36,6 +38,8 @@ export function Sentence({ entry }) {
     'browser.install': () => html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
     'profiles.export': () => html`${who} exported ${count(detail.count ?? 0, 'profile')} with data, ${{ passphrase: 'sealed with a passphrase', recipient: 'sealed for an age key' }[detail.seal] || 'not sealed'}`,
     'profiles.import': () => html`${who} imported ${count(detail.count ?? 0, 'profile')} with data`,
+    'extension.add': () => html`${who} added the extension <${Name}>${detail.name}<//> ${detail.version}`,
+    'extension.delete': () => html`${who} deleted the extension <${Name}>${detail.name}<//> ${detail.version}`,
     'workspace.create': () => html`${who} created workspace ${space}`,
     'workspace.rename': () => (detail.name ? html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>` : html`${who} removed the name of workspace ${space}`),
     'workspace.defaults': () => html`${who} changed what new profiles of workspace ${space} get`,
@@ -112,6 +116,8 @@ const EVENTS = {
   'key.revoked': () => 'A key was revoked',
   'browser.installed': ({ data }) => `${data.browser?.product ?? 'A browser'} ${data.browser?.version ?? ''} was installed`,
   'browser.failed': ({ data }) => `Version ${data.version} of the browser was not installed`,
+  'extension.created': () => 'An extension was added',
+  'extension.deleted': () => 'An extension was deleted',
   'workspace.created': ({ data }) => html`Workspace <bdi>${data.id}</bdi> was created`,
   'workspace.updated': ({ data }) => html`Workspace <bdi>${data.id}</bdi> ${data.changed?.includes('defaults') ? 'gives new profiles other settings' : 'was renamed'}`,
   'template.created': () => 'A template was created',

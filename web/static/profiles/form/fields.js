@@ -10,12 +10,13 @@ import { Finder, ProxyField, proxyHint } from '../../proxychoice.js';
 import { useProxy } from '../../proxycache.js';
 import { useStore } from '../../store.js';
 import { PROXY_STATUS, SYSTEMS } from '../../words.js';
+import { ExtensionField } from './extensions.js';
 import { CHOICES } from './values.js';
 
 // The members of each group, for the sections that open when one of them has a fault.
 export const IDENTITY = ['os', 'browserVersion', 'timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 export const NETWORK = ['fallbackProxyIds', 'fallbackCountry', 'allowHosts', 'denyHosts', 'allowLocal', 'localhostVia', 'backgroundTraffic', 'logHosts'];
-export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'temporary'];
+export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'extensions', 'temporary'];
 export const NOTES = ['notes', 'workspaceId'];
 
 export function NameField({ form, hint }) {
@@ -91,7 +92,7 @@ function ProxyWords({ id }) {
 }
 
 // LimitFields leaves out what only a new profile can be: one that is kept never becomes temporary.
-export function LimitFields({ form, kept }) {
+export function LimitFields({ form, kept, workspaceId }) {
   return html`
     <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One URL per line." />
     <${Choice} form=${form} name="headless" label="Window" wide options=${CHOICES.headless} />
@@ -99,6 +100,7 @@ export function LimitFields({ form, kept }) {
     <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />
     <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
     <${Lines} form=${form} name="args" label="Chrome switches" optional rows=${2} placeholder="--mute-audio" hint="One per line. They apply from the next start. Only switches that keep every promise are accepted." />
+    <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
     ${!kept && html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`;
 }
 
@@ -120,9 +122,9 @@ export function networkSummary({ fallbackProxyIds, backgroundTraffic, logHosts, 
   return custom ? 'Custom' : 'Internet only';
 }
 
-export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, temporary }) {
+export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, temporary }) {
   if (temporary) return 'Temporary';
-  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() ? 'Custom' : 'Default';
+  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length ? 'Custom' : 'Default';
 }
 
 function zones() {

@@ -42,6 +42,7 @@ export function toValues(profile, workspace = '') {
     temporary: Boolean(p.temporary),
     snapshots: p.snapshots || '',
     args: (p.args || []).join('\n'),
+    extensions: p.extensions || [],
   };
 }
 
@@ -88,6 +89,7 @@ export function toBody(values) {
     temporary: values.temporary,
     snapshots: values.snapshots || null,
     args: linesOf(values.args),
+    extensions: values.extensions,
   };
 }
 
@@ -151,6 +153,7 @@ export const FIELDS = [
   { label: 'Local services', names: ['allowLocal'], words: text('allowLocal', 'None') },
   { label: 'Local ports under another name', names: ['localhostVia'], words: text('localhostVia', 'None') },
   { label: 'Background requests', names: ['backgroundTraffic'], words: chosen('backgroundTraffic') },
+  { label: 'Extensions', names: ['extensions'], words: ({ extensions }) => (extensions.length ? `${extensions.length}, ${extensions.filter(({ enabled }) => enabled).length} of them on` : 'None') },
   { label: 'Snapshots', names: ['snapshots'], words: chosen('snapshots') },
   { label: 'Chrome switches', names: ['args'], words: text('args', 'None') },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },

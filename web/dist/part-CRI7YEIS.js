@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-2MOTEWYA.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-76CHNM4R.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -29,15 +29,15 @@ let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timi
   </table>`}function useObject(path,names2){let app=useApp(),[state,setState]=d({data:null,etag:null,problem:null}),reload=()=>app.api.full("GET",path).then(({data,etag})=>setState(
 {data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
 model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
-clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,note,actions,
-tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.leaving(()=>{
-app.router.open(),app.focusPage(object)}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.current.focus(
-{preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView(
-{block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.
-indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector('[role="tab"][aria-selected="tr\
-ue"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.defaultPrevented||event.target.
-closest("[popover]")||(event.stopPropagation(),close())}}>
-    <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
+clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title:title2,below,
+note,actions,tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.
+leaving(()=>{app.router.open(),app.focusPage(object)}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.
+current.focus({preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="\
+true"]')?.scrollIntoView({block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.
+preventDefault();let next=tabs[(tabs.indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector(
+'[role="tab"][aria-selected="true"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.
+defaultPrevented||event.target.closest("[popover]")||(event.stopPropagation(),close())}}>
+    <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title2}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
     ${note&&html`<div class="drawer-note">${note}</div>`}
     <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note:note2})=>html`<button type="button" key=${id} role="tab" id=${`\
@@ -56,17 +56,17 @@ createElement("a");link.href=URL.createObjectURL(blob),link.download=name,docume
 link.href),6e4)}function useExplain(profile,path){return useObject(`${path}/explain`,event=>isOf(profile.id,event)||/^proxy\.(updated|checked|all_checked)$/.test(event.type))}var FINDINGS={
 __proto__:null,timezone_mismatch:["The timezone doesn’t match the proxy.","The timezone"],locale_mismatch:["The languages don’t match the proxy.","The langu\
 age list"],geolocation_mismatch:["The location doesn’t match the proxy.","The location"],exit_unknown:["Where the proxy comes out is not known.",""]};function findingWords({
-code,message}){let[title,subject]=FINDINGS[code]||["Something contradicts the proxy.","The profile"];return code==="exit_unknown"?{title,text:"Nothing can be co\
-mpared with it. Check the proxy, or let the profile start with a warning."}:{title,text:sentence(`${subject} ${message}`.replace(/Set it to auto,? or to/,"Choos\
-e “Match the proxy”, or"))}}function Findings({profile,findings}){let{router}=useApp();return html`<ul class="findings">${findings.map(finding=>{let{title,text:text2}=findingWords(
-finding);return html`<li key=${finding.code}><strong>${title}</strong> ${text2} <a href=${router.beside(profile.id,finding.code==="exit_unknown"?"network":"iden\
-tity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS=[["os","System"],["browserVersion","Browser version"],["\
-timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,profile:"Set here",template:"\
-From the template",workspace:"From the workspace",exit:"From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,proxy_only:"Through \
-the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){return value==null||value.length===0?"Default":name==="os"?SYSTEMS[value]||value:
-name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!="object"?value==="off"?"Blocked":String(value):value.width?`${value.width}\
- × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.latitude,value.longitude].join(", ")}function detailWords(text2=""){return text2.
-replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to match the proxy").replace(/ See `differences`\./,"").replace(/machine's own is (\w+)/,
+code,message}){let[title2,subject]=FINDINGS[code]||["Something contradicts the proxy.","The profile"];return code==="exit_unknown"?{title:title2,text:"Nothing c\
+an be compared with it. Check the proxy, or let the profile start with a warning."}:{title:title2,text:sentence(`${subject} ${message}`.replace(/Set it to auto,? or to/,
+"Choose “Match the proxy”, or"))}}function Findings({profile,findings}){let{router}=useApp();return html`<ul class="findings">${findings.map(finding=>{let{title:title2,
+text:text2}=findingWords(finding);return html`<li key=${finding.code}><strong>${title2}</strong> ${text2} <a href=${router.beside(profile.id,finding.code==="exi\
+t_unknown"?"network":"identity")}>${finding.code==="exit_unknown"?"Open Network":"Open Identity"}</a></li>`})}</ul>`}var SETTINGS=[["os","System"],["browserVers\
+ion","Browser version"],["timezone","Timezone"],["locale","Languages"],["geolocation","Location"],["screen","Screen"],["webrtc","WebRTC"]],SOURCES={__proto__:null,
+profile:"Set here",template:"From the template",workspace:"From the workspace",exit:"From the proxy",host:"From this computer",default:"Default"},WEBRTC={__proto__:null,
+proxy_only:"Through the proxy only",off:"Off",default:"As Chrome does"};function valueWords(name,value){return value==null||value.length===0?"Default":name==="o\
+s"?SYSTEMS[value]||value:name==="webrtc"?WEBRTC[value]||value:Array.isArray(value)?value.join(", "):typeof value!="object"?value==="off"?"Blocked":String(value):
+value.width?`${value.width} × ${value.height}${value.deviceScaleFactor?` × ${value.deviceScaleFactor}`:""}`:[value.latitude,value.longitude].join(", ")}function detailWords(text2=""){
+return text2.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,moment).replace(/\bis auto\b/,"is set to match the proxy").replace(/ See `differences`\./,"").replace(/machine's own is (\w+)/,
 (_,os)=>`machine’s own is ${SYSTEMS[os]||os}`).replace(/'/g,"’")}function Effective({effective,full}){return html`<table class="plain-table is-words"><thead><tr><th scope="col">Setting</th><th scope="col">Pages see</th><th scope="col">From</th></tr></thead>
     <tbody>${SETTINGS.filter(([name])=>effective[name]).map(([name,label])=>html`<tr key=${name}><th scope="row">${label}</th><td><bdi>${valueWords(name,effective[name].
 value)}</bdi>${full&&effective[name].detail&&html`<span class="sub-words">${detailWords(effective[name].detail)}</span>`}</td>
@@ -155,9 +155,9 @@ value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.
 delete(member)),[member]),html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} disabled=${disabled} aria-describedby=${hint?
 `${id}-hint`:void 0} onChange=${event=>form.set(name,event.currentTarget.checked)} /><span>${label}</span></label>
     ${faults.length>0&&html`<p class="fault">${faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
-    ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`}function Section({form,title,summary,names:names2,children}){let faulty=names2.some(name=>form.
-faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
-    <summary><span class="section-title">${title}</span><span class="section-summary">${summary}</span></summary>
+    ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`}function Section({form,title:title2,summary,names:names2,children}){let faulty=names2.some(
+name=>form.faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
+    <summary><span class="section-title">${title2}</span><span class="section-summary">${summary}</span></summary>
     <div class="fields">${children}</div>
   </details>`}function number2(text2){let trimmed=String(text2).trim();return trimmed!==""&&Number.isFinite(Number(trimmed))?Number(trimmed):trimmed}function linesOf(text2){
 return text2.split(`
@@ -271,9 +271,9 @@ now=>now??data[0]?.id),()=>{})},[there]);let decided=proxyId!==void 0,steps=[{ti
 void 0)} fixed=${!!starting} />`:html`<${ProxyStep} workspaceId=${workspaceId} decide=${setProxyId} />`,starting?html`<p><bdi>${starting}</bdi></p>`:decided?html`<${ProfileStep} key=${proxyId} proxyId=${proxyId} workspaceId=${workspaceId} began=${name=>{
 hold(),setStarting(name)}} end=${end} />`:html`<p class="muted">A profile is a browser of its own, with its own cookies, tabs and proxy.</p>`,starting?html`<p role="status" class="status wait"><span class="dot"></span>Starting…</p>`:
 html`<p class="muted">View it here, or connect Playwright or Puppeteer.</p>`];return html`<div class="first"><header class="first-head"><${Burrows} /><div><h2>Set up your first profile</h2><p class="muted">Three steps to a running browser.</p></div></header>
-    <ol class="first-steps">${steps.map(({title,state},i)=>html`<li key=${title} class=${`first-step is-${state}`} aria-current=${state==="now"?"step":void 0}>
+    <ol class="first-steps">${steps.map(({title:title2,state},i)=>html`<li key=${title2} class=${`first-step is-${state}`} aria-current=${state==="now"?"step":void 0}>
       <span class="first-mark" aria-hidden="true">${state==="done"?html`<${Icon} name="check" />`:i+1}</span>
-      <div class="first-body"><h3>${title}<span class="visually-hidden">${{done:" (done)",now:" (next)",later:" (later)"}[state]}</span></h3>${bodies[i]}</div></li>`)}</ol></div>`}
+      <div class="first-body"><h3>${title2}<span class="visually-hidden">${{done:" (done)",now:" (next)",later:" (later)"}[state]}</span></h3>${bodies[i]}</div></li>`)}</ol></div>`}
 function ProxyStep({workspaceId,decide}){let app=useApp(),form=useForm(boxValues()),reading=useReading({...form.values,workspaceId}),ready=reading.answer?.created??
 0,send=async values=>{let{answer,ids,rest}=await addProxies(app,{values,choices:reading.choices,workspaceId}),first=ids[0]??answer.results.find(({existingId})=>existingId)?.
 existingId;rest&&form.setAll({...values,text:rest}),first&&decide(first)},foot=html`<button class="button primary" aria-keyshortcuts="Control+Enter Meta+Enter" title="Ctrl Enter" disabled=${form.
@@ -348,12 +348,12 @@ value?.id===id&&store2.set(null)}function withDownload(downloads,one){let all=ne
 find(({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text2=new TextEncoder().encode(JSON.stringify(
 header)),whole=new Uint8Array(2+text2.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text2.length),whole.set(text2,2),whole.set(new Uint8Array(
 bytes2),2+text2.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){
-try{localStorage.setItem(NAME,name)}catch{}}var TYPED_MS=800;function Prompt({title,drives,refuse,children,foot}){let box=T(null),titleId=P();F(()=>{let before=document.activeElement;return drives?box.current.
-showModal():box.current.show(),()=>{box.current?.close(),drives&&before?.focus?.({preventScroll:!0})}},[drives]);let cancel=event=>{event.preventDefault(),drives&&
-refuse()};return html`<dialog ref=${box} class="dialog asked" closedby="none" aria-labelledby=${titleId} onCancel=${cancel}
+try{localStorage.setItem(NAME,name)}catch{}}var TYPED_MS=800;function Prompt({title:title2,drives,refuse,children,foot}){let box=T(null),titleId=P();F(()=>{let before=document.activeElement;return drives?
+box.current.showModal():box.current.show(),()=>{box.current?.close(),drives&&before?.focus?.({preventScroll:!0})}},[drives]);let cancel=event=>{event.preventDefault(),
+drives&&refuse()};return html`<dialog ref=${box} class="dialog asked" closedby="none" aria-labelledby=${titleId} onCancel=${cancel}
     onKeyDown=${event=>event.key==="Escape"&&cancel(event)}>
     <div class="dialog-body">
-      <header class="dialog-head"><h2 id=${titleId}>${title}</h2></header>
+      <header class="dialog-head"><h2 id=${titleId}>${title2}</h2></header>
       <div class="dialog-content">${children}</div>
       ${drives?html`<footer class="dialog-foot">${foot}</footer>`:html`<p class="hint asked-hint">Who has the controls answers this.</p>`}
     </div>
@@ -421,12 +421,12 @@ name||"Someone"}</bdi> drives`:"Nobody drives";return html`${driver} · you${oth
 you,viewers},script){return you&&script.active?"A script drives it now":html`<bdi>${viewers.find(({id})=>id===holder)?.name||"Somebody else"}</bdi> drives it now`}
 function Asking({link}){let{holder,you,viewers,asking}=useStore(link.control),hello=useStore(link.hello),script=useStore(link.script);if(useStore(link.phase).name!==
 "live")return null;let say2=(what,more2)=>link.send({type:"control",do:what,...more2}),asked=asking.includes(hello?.viewer),wanting=you?asking.find(id=>id!==hello?.
-viewer):null,name=viewers.find(({id})=>id===wanting)?.name||"Someone",may=!you&&!hello?.readonly;return!script.active&&!wanting&&!may?null:html`<div class="live-control">
+viewer):null,name=viewers.find(({id})=>id===wanting)?.name||"Someone",may2=!you&&!hello?.readonly;return!script.active&&!wanting&&!may2?null:html`<div class="live-control">
     ${script.active&&html`<span class="chip script" role="status">A script drives this tab</span>`}
     ${wanting&&html`<span class="chip wait" role="status"><bdi>${name}</bdi> asks for the controls</span>
       <button type="button" class="button small primary" onClick=${()=>say2("give",{to:wanting})}>Give</button>`}
-    ${may&&holder&&html`<button type="button" class="button small" onClick=${()=>say2(asked?"unask":"ask")}>${asked?"Do not ask":"Ask"}</button>`}
-    ${may&&html`<button type="button" class="button small" onClick=${()=>say2("take")}>Take the controls</button>`}
+    ${may2&&holder&&html`<button type="button" class="button small" onClick=${()=>say2(asked?"unask":"ask")}>${asked?"Do not ask":"Ask"}</button>`}
+    ${may2&&html`<button type="button" class="button small" onClick=${()=>say2("take")}>Take the controls</button>`}
   </div>`}function Viewers({link}){let control=useStore(link.control),hello=useStore(link.hello),id=P(),button=T(null),list=T(null),say2=(what,more2)=>link.send(
 {type:"control",do:what,...more2}),{holder,you,viewers,asking}=control,place2=event=>{if(event.newState!=="open")return;let at=button.current.getBoundingClientRect();
 list.current.style.top=`${at.bottom+6}px`,list.current.style.right=`${Math.max(8,document.documentElement.clientWidth-at.right)}px`};return html`<button type="button" class="button small people-button" ref=${button} popovertarget=${id} aria-label=${`\
@@ -625,22 +625,23 @@ number"&&typeof script.y=="number";return A(()=>{if(!placed2)return;setShown(!0)
 y*place2.scale}px`)}),placed2?html`<div ref=${pointer} class=${`script-pointer${shown?"":" is-gone"}`} aria-hidden="true">
     <svg viewBox="0 0 16 16"><path d="M2 1l11 6.5-5 1.2L5.6 14z" /></svg><span>script</span></div>`:null}function Tabs({link,drives}){let{tabs=[],active}=useStore(link.tabs),list=T(null),tab=(what,more2)=>link.send({type:"tab",do:what,...more2});return A(()=>list.current?.
 querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[active,tabs.length]),html`<ul class="live-tabs" ref=${list} aria-label="Tabs">
-    ${tabs.map(({id,title,url,crashed})=>html`<li key=${id} class=${`live-tab${id===active?" is-active":""}`}>
-      <button type="button" class="live-tab-name" disabled=${!drives&&id!==active} aria-current=${id===active?"true":void 0} title=${title||url}
+    ${tabs.map(({id,title:title2,url,crashed})=>html`<li key=${id} class=${`live-tab${id===active?" is-active":""}`}>
+      <button type="button" class="live-tab-name" disabled=${!drives&&id!==active} aria-current=${id===active?"true":void 0} title=${title2||url}
         onClick=${()=>drives&&id!==active&&tab("show",{tab:id})}>
         ${crashed&&html`<span class="crashed"><${Icon} name="warning" /><span class="visually-hidden">Crashed: </span></span>`}
-        <bdi>${nameOf(title,url)}</bdi></button>
-      ${drives&&html`<button type="button" class="icon-button" aria-label=${`Close ${nameOf(title,url)}`} title="Close" onClick=${()=>tab("close",{tab:id})}><${Icon} name="close" /></button>`}
+        <bdi>${nameOf(title2,url)}</bdi></button>
+      ${drives&&html`<button type="button" class="icon-button" aria-label=${`Close ${nameOf(title2,url)}`} title="Close" onClick=${()=>tab("close",{tab:id})}><${Icon} name="close" /></button>`}
     </li>`)}
     ${drives&&html`<li class="live-tab-new"><button type="button" class="icon-button" aria-label="Open a tab" title="Open a tab" onClick=${()=>tab("open",{url:"\
 about:blank"})}><${Icon} name="plus" /></button></li>`}
-  </ul>`}function nameOf(title,url=""){return!title||title==="about:blank"?url==="about:blank"||!url?"New tab":url.replace(/^\w+:\/\//,"").slice(0,60):title}function addressOf(typed2){
-let text2=typed2.trim();if(text2===""||/^about:blank$/i.test(text2))return"about:blank";let named=/^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.test(text2),bare=/^(?:localhost|[\d.]+|\[[\da-f:.]+\]|[^/?#:]+\.localhost)(?=[:/?#]|$)/i.
-test(text2);try{let url=new URL(named?text2:`${bare?"http":"https"}:${"/".repeat(2)}${text2}`);return["http:","https:"].includes(url.protocol)&&!/\s/.test(text2)?
-url.href:""}catch{return""}}function Address2({link,drives}){let page=useStore(link.page),[typed2,setTyped]=d(null),[fault,setFault]=d(""),field=T(null),url=page?.
-url&&page.url!=="about:blank"?page.url:"",go=(what,more2)=>link.send({type:"go",do:what,...more2}),reset=()=>{setTyped(null),setFault("")};A(reset,[page?.tab]);
-let submit=event=>{event.preventDefault();let to=addressOf(field.current.value);if(!to){setFault("Only http, https and about:blank addresses can be opened.");return}
-go("to",{url:to}),reset(),document.querySelector(".typing")?.focus({preventScroll:!0})};return html`<div class="live-address">
+  </ul>`}function nameOf(title2,url=""){return!title2||title2==="about:blank"?url==="about:blank"||!url?"New tab":url.replace(/^\w+:\/\//,"").slice(0,60):title2}
+function addressOf(typed2){let text2=typed2.trim();if(text2===""||/^about:blank$/i.test(text2))return"about:blank";let named=/^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.
+test(text2),bare=/^(?:localhost|[\d.]+|\[[\da-f:.]+\]|[^/?#:]+\.localhost)(?=[:/?#]|$)/i.test(text2);try{let url=new URL(named?text2:`${bare?"http":"https"}:${"\
+/".repeat(2)}${text2}`);return["http:","https:"].includes(url.protocol)&&!/\s/.test(text2)?url.href:""}catch{return""}}function Address2({link,drives}){let page=useStore(
+link.page),[typed2,setTyped]=d(null),[fault,setFault]=d(""),field=T(null),url=page?.url&&page.url!=="about:blank"?page.url:"",go=(what,more2)=>link.send({type:"\
+go",do:what,...more2}),reset=()=>{setTyped(null),setFault("")};A(reset,[page?.tab]);let submit=event=>{event.preventDefault();let to=addressOf(field.current.value);
+if(!to){setFault("Only http, https and about:blank addresses can be opened.");return}go("to",{url:to}),reset(),document.querySelector(".typing")?.focus({preventScroll:!0})};
+return html`<div class="live-address">
     <button type="button" class="icon-button" aria-label="Back" title="Back" disabled=${!drives||!page?.canGoBack} onClick=${()=>go("back")}><${Icon} name="back" /></button>
     <button type="button" class="icon-button" aria-label="Forward" title="Forward" disabled=${!drives||!page?.canGoForward} onClick=${()=>go("forward")}><${Icon} name="forward" /></button>
     ${page?.loading?html`<button type="button" class="icon-button" aria-label="Stop loading" title="Stop loading" disabled=${!drives} onClick=${()=>go("stop")}><${Icon} name="close" /></button>`:
@@ -655,8 +656,8 @@ html`<button type="button" class="icon-button" aria-label="Reload" title="Reload
     </form>
   </div>`}var SAME_ERROR_MS=4e3;function LiveView({link,owner=null}){let[toasts]=d(()=>new Toasts),[zoom]=d(()=>new Zoom),[pasting,setPasting]=d(!1),phase=useStore(link.phase),
 hello=useStore(link.hello),control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStore(link.tabs),crashed=!!tabs.find(tab=>tab.id===active)?.
-crashed,drives=phase.name==="live"&&control.you&&!hello?.readonly,view=T(null),title=owner?.profile?.name||page?.title||"Live view";A(()=>(document.title=`${title}\
- — Warren`,()=>{document.title="Warren"}),[title]),useErrors(link,toasts);let leave=()=>view.current.querySelector(".live-address input").focus(),type=()=>view.
+crashed,drives=phase.name==="live"&&control.you&&!hello?.readonly,view=T(null),title2=owner?.profile?.name||page?.title||"Live view";A(()=>(document.title=`${title2}\
+ — Warren`,()=>{document.title="Warren"}),[title2]),useErrors(link,toasts);let leave=()=>view.current.querySelector(".live-address input").focus(),type=()=>view.
 current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
     <header class="live-bars">
       <${Bar} ...${{link,zoom,owner,drives,toasts,view,paste:()=>setPasting(!0)}} />
@@ -689,7 +690,7 @@ starting}){let{tabs=[]}=useStore(link.tabs),hello=useStore(link.hello);return ph
 crashed?html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
       ${drives&&html`<button type="button" class="button primary" onClick=${()=>link.send({type:"go",do:"reload"})}><${Icon} name="reload" />Reload</button>`}<//>`:
 hello&&tabs.length===0&&drives?html`<${Card} title="No tab is open"><button type="button" class="button primary" onClick=${()=>link.send({type:"tab",do:"open",url:"\
-about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Card({title,children}){return html`<div class="over" role="status"><div class="over-card"><h2>${title}</h2>${children}</div></div>`}
+about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Card({title:title2,children}){return html`<div class="over" role="status"><div class="over-card"><h2>${title2}</h2>${children}</div></div>`}
 function Away({link,phase,home,start:start2,starting}){let again=html`<button type="button" class="button" onClick=${()=>link.connect()}>Try now</button>`,back=home&&
 html`<a class="button" href=${home}>Go to the profiles</a>`,words=phase.words&&html`<p>${phase.words}</p>`;return phase.name==="connecting"?html`<${Card} title="Connecting…"><p class="muted">The picture comes in a moment.</p><//>`:
 phase.name==="lost"?html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again}<//>`:phase.status===
@@ -814,7 +815,19 @@ yours)} />${!differ(names2,before,yours)&&html` <span class="muted">(not changed
 "yours")}>All yours</button>`}
       <button type="button" class="button small primary" disabled=${open>0} onClick=${settle}>Take into the form</button></div>
   </section>`}function Words({of}){return typeof of=="string"?html`<bdi class="prose-lines">${of}</bdi>`:of.proxies.map((id,i)=>html`${i>0&&", "}<${ProxyWords} key=${id} id=${id} />`)}
-function ProxyWords({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"a deleted proxy":id}<//>`}function toValues(profile,workspace2=""){let p=profile||{},zone=p.timezone??"auto",locale=p.locale??"auto",place2=p.geolocation??"auto",byHand=Array.isArray(locale)||
+function ProxyWords({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"a deleted proxy":id}<//>`}var PAGE=200;function useExtensions(workspaceId){let{api}=useApp(),[all,setAll]=d(null);return A(()=>{let wanted=!0;return(async()=>{let found=[];for(let after="";;){
+let{data,next,hasMore}=await api.get("/extensions",{workspaceId:workspaceId||"default",limit:PAGE,after});if(found.push(...data),!hasMore)break;after=next}wanted&&
+setAll(found.sort((a,b)=>a.name.localeCompare(b.name)))})().catch(()=>wanted&&setAll([])),()=>{wanted=!1}},[workspaceId]),all}var title=({name,version})=>`${name}\
+ ${version}`;function ExtensionField({form,name,workspaceId}){let all=useExtensions(workspaceId),uses=form.values[name],set=list=>form.set(name,list),known=id=>all?.
+find(one=>one.id===id),taken=new Set(uses.map(({id})=>known(id)?.extensionId)),rest=(all||[]).filter(one=>!taken.has(one.extensionId)),words=id=>known(id)?title(
+known(id)):all?"A deleted extension":"…";return html`<${Field} wide ...${{form,name,control:tied=>html`<div class="ordered">${uses.length>0&&html`<ul class="ordered-list">${uses.
+map(({id,enabled},i)=>html`<li key=${id}>
+      <label class="ordered-name"><input type="checkbox" checked=${enabled} onChange=${({currentTarget})=>set(uses.map((use,at)=>at===i?{...use,enabled:currentTarget.
+checked}:use))} /> <${Name}>${words(id)}<//>${!enabled&&html` <span class="muted">off</span>`}</label>
+      <button type="button" class="icon-button" aria-label=${`Remove ${words(id)}`} onClick=${()=>set(uses.filter(use=>use.id!==id))}><${Icon} name="close" /></button></li>`)}</ul>`}
+    <select ...${tied} disabled=${!rest.length} value="" onChange=${({currentTarget})=>currentTarget.value&&set([...uses,{id:currentTarget.value,enabled:!0}])}>
+      <option value="">${rest.length?"Add an extension":all?uses.length?"No others to add":"None to add yet":"…"}</option>${rest.map(one=>html`<option key=${one.
+id} value=${one.id}>${title(one)}</option>`)}</select></div>`}} label="Extensions" optional hint="They apply from the next start. Add packages in the settings, under Extensions." />`}function toValues(profile,workspace2=""){let p=profile||{},zone=p.timezone??"auto",locale=p.locale??"auto",place2=p.geolocation??"auto",byHand=Array.isArray(locale)||
 !["auto","system"].includes(locale);return{name:p.name||"",os:p.os||"",browserVersion:p.browserVersion||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||
 workspace2,proxyId:proxyOf(p),startUrls:(p.startUrls||[]).join(`
 `),headless:p.headless==null?"":String(p.headless),timezone:["auto","system"].includes(zone)?zone:"own",timezoneOwn:["auto","system"].includes(zone)?"":zone,locale:byHand?
@@ -827,41 +840,43 @@ allowLocal||[]).join(`
 `),localhostVia:(p.localhostVia||[]).join(`
 `),backgroundTraffic:p.backgroundTraffic||"refuse",fallbackProxyIds:p.fallbackProxyIds||[],fallbackCountry:p.fallbackCountry||"same",logHosts:!!p.logHosts,temporary:!!p.
 temporary,snapshots:p.snapshots||"",args:(p.args||[]).join(`
-`)}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===""?null:typeof value=="number"?Math.
-round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,height,deviceScaleFactor]=values.
-screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.trim()||null,tags:values.
-tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?void 0:values.proxyId||null,startUrls:linesOf(
-values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.
-locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===
-void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?
-{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(
-values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.
-fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null,args:linesOf(values.
-args)}}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}
-function rebase(values,before,after){return Object.fromEntries(Object.entries(values).map(([name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(
-before[name])?after[name]:value]))}var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],
-["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],
-geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[
-["warn","Start with a warning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],
-["allow","Send them through the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only\
- in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===
-values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text(
-"name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","\
-Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"\
-Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:[
-"fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:"None"},{label:"Country of the fallbacks",names:["fallbackCou\
-ntry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startUrls","None")},{label:"Window",names:["headless"],words:chosen(
-"headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneOwn")},{label:"Languages",names:["locale","localeOwn"],words:chosen(
-"locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolocation","position")},{label:"WebRTC",names:["webrtc"],words:chosen(
-"webrtc")},{label:"Screen",names:["screen"],words:text("screen","Default")},{label:"If it doesn’t match the proxy",names:["consistency"],words:chosen("consist\
-ency")},{label:"Idle time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"Maximum run time",names:["maxRunMs"],words:text("maxRunMs","N\
-o limit")},{label:"Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"Blocked hosts",names:["denyHosts"],words:text("denyHosts",
-"None")},{label:"Local services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local ports under another name",names:["localhostVia"],words:text(
-"localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgroundTraffic")},{label:"Snapshots",names:["snapshots"],words:chosen(
-"snapshots")},{label:"Chrome switches",names:["args"],words:text("args","None")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted \
-after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
-"denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","temporary"],
-NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
+`),extensions:p.extensions||[]}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===""?null:
+typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,height,
+deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.
+trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?void 0:values.
+proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.
+trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation===
+"own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:
+{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(
+values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.
+backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.
+snapshots||null,args:linesOf(values.args),extensions:values.extensions}}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([
+name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){return Object.fromEntries(Object.entries(values).map(([
+name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}var FROM_EXIT="Match the proxy",HERE="Same as this \
+computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["o\
+wn","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_on\
+ly","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a warning"],["block","Do not start"],["off","Start wi\
+thout a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them through the proxy"]],snapshots:[["","As the server d\
+oes"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){
+return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){
+return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||
+HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.
+join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?
+{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:
+"None"},{label:"Country of the fallbacks",names:["fallbackCountry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startU\
+rls","None")},{label:"Window",names:["headless"],words:chosen("headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneO\
+wn")},{label:"Languages",names:["locale","localeOwn"],words:chosen("locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolo\
+cation","position")},{label:"WebRTC",names:["webrtc"],words:chosen("webrtc")},{label:"Screen",names:["screen"],words:text("screen","Default")},{label:"If it doe\
+sn’t match the proxy",names:["consistency"],words:chosen("consistency")},{label:"Idle time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"\
+Maximum run time",names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"\
+Blocked hosts",names:["denyHosts"],words:text("denyHosts","None")},{label:"Local services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local p\
+orts under another name",names:["localhostVia"],words:text("localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgr\
+oundTraffic")},{label:"Extensions",names:["extensions"],words:({extensions})=>extensions.length?`${extensions.length}, ${extensions.filter(({enabled})=>enabled).
+length} of them on`:"None"},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"Chrome switches",names:["args"],words:text("args","None")},
+{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?
+"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+"denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","extensions",
+"temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
 function ProfileProxy({form,workspaceId,dealt,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,dealt,hint}} />`}function Tags2({
 form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
 entries(SYSTEMS);return html`
@@ -898,13 +913,14 @@ adding={...form,values:{proxyId:""},set:(_,id)=>id&&set([...ids,id])};return htm
     <${Finder} form=${adding} ...${{workspaceId,tied}} none="" empty="Add a fallback proxy" skip=${[...ids,form.values.proxyId]} /></div>`}} label="Fallback proxies" optional hint="They take over in this order when the proxy dies while the browser runs." />`}
 function ProxyWords2({id}){let proxy=useProxy(id);return proxy?html`<span class="ordered-name"><${Country} code=${proxy.lastCheck?.country} /> <${Name}>${proxyName(
 proxy)}<//>${proxy.status!=="alive"&&html` <span class="muted">${(PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown).text.toLowerCase()}</span>`}</span>`:html`<span class="ordered-name muted">${proxy===
-null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2}){return html`
+null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2,workspaceId}){return html`
     <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One URL per line." />
     <${Choice} form=${form} name="headless" label="Window" wide options=${CHOICES.headless} />
     <${Text} form=${form} name="idleTimeoutMs" label="Close when idle (minutes)" inputmode="decimal" placeholder="Never" />
     <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="No limit" />
     <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
     <${Lines} form=${form} name="args" label="Chrome switches" optional rows=${2} placeholder="--mute-audio" hint="One per line. They apply from the next start. Only switches that keep every promise are accepted." />
+    <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
     ${!kept2&&html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`}function NotesFields({
 form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
     ${!saved&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
@@ -912,9 +928,9 @@ form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines}
 locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen&&timezone==="auto"&&locale==="auto"&&geolocation==="auto"&&webrtc==="proxy_only"&&
 consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":"custom"}`.replace(/^./,c=>c.toUpperCase())}function networkSummary({fallbackProxyIds,
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
-a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,temporary}){return temporary?
-"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf(
-"timeZone"):[]}var FOUND3=20,PAUSE_MS4=120,PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];
+a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,extensions,temporary}){
+return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length?"Custom":"Default"}function zones(){
+return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var FOUND3=20,PAUSE_MS4=120,PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];
 function dealtWords(proxies){return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,
 template,choose}){let{api}=useApp(),[any,setAny]=d(!!template);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||
 setAny(total>0),()=>{}),()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template,choose,tied}} />`}} name="templateId" label="Template" hint=${template?
@@ -971,7 +987,8 @@ saved,many=!1,base}){let workspaceId=saved?saved.workspaceId:form.values.workspa
     </div>
     <${Section} form=${form} title="Identity" names=${IDENTITY} summary=${identitySummary(values)}><${IdentityFields} form=${form} saved=${!!saved} /><//>
     <${Section} form=${form} title="Network" names=${NETWORK} summary=${networkSummary(values)}><${NetworkFields} form=${form} workspaceId=${workspaceId} /><//>
-    <${Section} form=${form} title="Start and limits" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} kept=${!!saved&&!saved.temporary} /><//>
+    <${Section} form=${form} title="Start, limits and extensions" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} workspaceId=${workspaceId} kept=${!!saved&&
+!saved.temporary} /><//>
     <${Section} form=${form} title=${saved?"Notes":"Notes and workspace"} names=${NOTES} summary=${values.notes.trim()?"Written":saved?"None":workspaceId||"defa\
 ult"}><${NotesFields} form=${form} saved=${!!saved} /><//>`}function Copies({form,many,workspaceId}){let{api}=useApp(),[proxies,setProxies]=d(null);A(()=>{setProxies(
 null),many&&api.get("/proxies",{limit:1,page:1,workspaceId:workspaceId||"default"}).then(({total})=>setProxies(total),()=>{})},[many,workspaceId]);let wanted=number2(
@@ -1070,7 +1087,7 @@ values.proxyId||null,proxies:how==="each"?"each":how==="tag"?pick==="each"?{tag,
 "proxyId"),{label:"Proxy",names:["how","proxyId","tag","pick"],words:({how,proxyId,tag})=>how==="one"&&proxyId?{proxies:[proxyId]}:how==="tag"?dealtWords({tag}):
 HOW.find(([value])=>value===how)[1]}];function TemplateDialog({template,profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),
 path=template?`/templates/${encodeURIComponent(template.id)}`:profile&&`/profiles/${encodeURIComponent(profile.id)}`;A(()=>{path&&app.api.full("GET",path).then(
-setRead,setProblem)},[]);let title=template?html`Edit <${Name}>${template.name}<//>`:"New template";return html`<${Dialog} sheet title=${title} lead=${profile&&
+setRead,setProblem)},[]);let title2=template?html`Edit <${Name}>${template.name}<//>`:"New template";return html`<${Dialog} sheet title=${title2} lead=${profile&&
 html`With the settings of <${Name}>${profile.name}<//>`} close=${close}>
     ${path&&!read?html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`:template?html`<${EditForm2} ...${{
 ...read,path,done,close}} />`:html`<${NewForm2} profile=${read?.data} ...${{done,close}} />`}
@@ -1157,22 +1174,22 @@ compare({data,etag})}>Compare</button></p>`}
     ${data?.findings.length>0&&html`<${Notice}><${Findings} ...${{profile}} findings=${data.findings} /><//>`}
     <${ProfileForm} ...${{object,path,rows}} pending=${pendingWords(data?.pending)}>${form=>html`<${IdentityFields} form=${form} saved />`}<//>
     <${ProblemBox} problem=${problem} />
-    ${data&&html`<section><h3>${profile.status==="running"?"What pages see now":"What pages would see"}</h3><${Effective} effective=${data.effective} /></section>`}`}var HEIGHT=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title,points,parts,say:say2,empty="Nothing yet."}){let most=niceMost(Math.max(0,...points.
-map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
+    ${data&&html`<section><h3>${profile.status==="running"?"What pages see now":"What pages would see"}</h3><${Effective} effective=${data.effective} /></section>`}`}var HEIGHT=132,BOTTOM=20,TOP=8,LEFT=52,LINES=3,TIP_WIDTH=150;function Bars({title:title2,points,parts,say:say2,empty="Nothing yet."}){let most=niceMost(Math.max(
+0,...points.map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title2} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
 x,y,step})=>points.map(({values},i)=>{let width=Math.max(1,Math.min(28,step-Math.min(6,step/4))),base=0;return values.map((value,part)=>{if(!value)return null;let from=y(
 base);return base+=value,html`<rect key=${`${i} ${part}`} class=${`chart-bar ${parts[part].tone}`} x=${x(i)-width/2} y=${y(base)} width=${width} height=${Math.max(
-1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title,points,parts,say:say2,empty="Nothing yet."}){let most=niceMost(
-Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
+1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title:title2,points,parts,say:say2,empty="Nothing yet\
+."}){let most=niceMost(Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title2} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
 x,y})=>[...parts.map(({tone},part)=>html`<path key=${part} class=${`chart-line ${tone}`} d=${pathOf(points.map(({values})=>values[part]),x,y)} />`),...points.flatMap(
 ({values,mark},i)=>[...values.map((value,part)=>value===null?null:html`<circle key=${`${i} ${part}`} class=${`chart-dot ${parts[part].tone}`} cx=${x(i)} cy=${y(
 value)} r=${points.length>60?1.5:2.5} />`),mark&&html`<path key=${`${i} mark`} class="chart-mark" d=${`M${x(i)-3} ${y(0)-8}l6 6m0-6l-6 6`} />`])]} />`:html`<p class="muted">${empty}</p>`}
 function pathOf(values,x,y){let path="",open=!1;return values.forEach((value,i)=>{value!==null&&(path+=`${open?"L":"M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`),
-open=value!==null}),path}function Frame({title,points,parts,say:say2,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
+open=value!==null}),path}function Frame({title:title2,points,parts,say:say2,most,draw}){let box=T(null),id=P(),[width,setWidth]=d(0),[at,setAt]=d(-1);F(()=>{let observer=new ResizeObserver(
 ()=>box.current&&setWidth(box.current.clientWidth));return observer.observe(box.current),setWidth(box.current.clientWidth),()=>observer.disconnect()},[]);let step=(width-
 LEFT-4)/Math.max(1,points.length),x=i=>LEFT+step*(i+.5),y=value=>TOP+(HEIGHT-BOTTOM-TOP)*(1-value/(most||1)),every=Math.max(1,Math.ceil(54/step)),moved=event=>{
 let i=Math.floor((event.clientX-box.current.getBoundingClientRect().left-LEFT)/step);setAt(i>=0&&i<points.length?i:-1)},scale=Array.from({length:LINES+1},(_,i)=>most/
 LINES*i);return html`<figure class="chart" aria-labelledby=${id}>
-    <figcaption class="chart-head"><span id=${id} class="chart-title">${title}</span>${parts.length>1&&html`<span class="chart-legend" aria-hidden="true">${parts.
+    <figcaption class="chart-head"><span id=${id} class="chart-title">${title2}</span>${parts.length>1&&html`<span class="chart-legend" aria-hidden="true">${parts.
 map(({label,tone})=>html`<span key=${label}><i class=${`chart-key ${tone}`}></i>${label}</span>`)}</span>`}</figcaption>
     <div class="chart-box" ref=${box} onPointerMove=${moved} onPointerLeave=${()=>setAt(-1)}>
       ${width>0&&html`<svg width=${width} height=${HEIGHT} aria-hidden="true">
@@ -1186,7 +1203,7 @@ map(({label,tone})=>html`<span key=${label}><i class=${`chart-key ${tone}`}></i>
         <strong>${points[at].full}</strong>${parts.map(({label},part)=>html`<span key=${label}>${label}: ${points[at].values[part]===null?points[at].mark||"–":
 say2(points[at].values[part])}</span>`)}</div>`}
     </div>
-    <table class="visually-hidden"><caption>${title}</caption><thead><tr><th scope="col">When</th>${parts.map(({label})=>html`<th key=${label} scope="col">${label}</th>`)}</tr></thead>
+    <table class="visually-hidden"><caption>${title2}</caption><thead><tr><th scope="col">When</th>${parts.map(({label})=>html`<th key=${label} scope="col">${label}</th>`)}</tr></thead>
       <tbody>${points.map(({full,values,mark},i)=>html`<tr key=${i}><th scope="row">${full}</th>${values.map((value,part)=>html`<td key=${part}>${value===null?mark||
 "none":say2(value)}</td>`)}</tr>`)}</tbody></table>
   </figure>`}function sum(values){return values.reduce((all,value)=>all+(value||0),0)}function niceMost(most){let step=most/LINES||1,power=10**Math.floor(Math.log10(
@@ -1472,7 +1489,7 @@ last,{from:checkedAt,seen:last.seen+1}):turns.push({exitIp,country,countryName,f
 length===1?"Exit":`Exits: ${turns.length} in turn`}</h3>
     <ul class="event-list">${turns.slice(0,LISTED2).map(({exitIp,country,countryName,from,to,seen})=>html`<li key=${to} class="event-line"><span class="with-flag"><${Country} code=${country} name=${countryName} /><span class="number">${exitIp}</span></span>
       <span class="event-what"></span><span class="muted">${count(seen,"check")}</span><span class="muted event-when">${seen>1?"since ":""}<${Ago} time=${from} /></span></li>`)}</ul></section>`:
-null}var LISTED3=50,PAGE=200;function Profiles({proxy}){let app=useApp(),[state,setState]=d({list:null,problem:null});A(()=>{let read=()=>app.api.get("/profiles",{proxyId:proxy.
+null}var LISTED3=50,PAGE2=200;function Profiles({proxy}){let app=useApp(),[state,setState]=d({list:null,problem:null});A(()=>{let read=()=>app.api.get("/profiles",{proxyId:proxy.
 id,sort:"name",order:"asc",limit:LISTED3,page:1}).then(list2=>setState({list:list2,problem:null}),problem2=>setState(before=>({...before,problem:problem2})));read();
 let planned=0,unwatch=app.model.event.watch(({type})=>{type!=="everything"&&type!=="events.lost"&&!type.startsWith("profile.")||(clearTimeout(planned),planned=setTimeout(
 read,300))});return()=>{clearTimeout(planned),unwatch()}},[proxy.id,proxy.profileCount]);let{list,problem}=state;return problem&&!list?html`<${ProblemBox} problem=${problem} />`:
@@ -1483,14 +1500,14 @@ list?list.data.length?html`<div class="drawer-tools"><button type="button" class
       ${status!=="stopped"&&html`<${Status} of=${PROFILE_STATUS[status]||{text:status,tone:"quiet"}} />`}</a></li>`)}</ul>
     ${list.hasMore&&html`<p class="hint">And ${number(list.total-list.data.length)} more.</p>`}</section>`:html`<p class="muted">No profile uses it.</p>`:html`<${Waiting} />`}
 function MoveDialog({proxy,total,close}){let app=useApp(),form=useForm({proxyId:proxy.id}),{proxyId}=form.values,move=async()=>{let items=await usersOf(app.api,
-proxy.id);app.works.each({title:`Moving ${count(items.length,"profile")}`,items,size:PAGE,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"\
+proxy.id);app.works.each({title:`Moving ${count(items.length,"profile")}`,items,size:PAGE2,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action:"\
 setProxy",proxyId:proxyId||null,ids:part.map(({id})=>id)},{signal})).results}),close()};return html`<${Dialog} title="Move to another proxy" lead=${html`${count(
 total,"profile")} of <${Name}>${proxyName(proxy)}<//>`} close=${close}><${Form} form=${form} work=${move} foot=${html`
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy||proxyId===proxy.id}>${form.busy?"O\
 ne moment…":"Move"}</button>`}>
     <div class="fields"><${ProxyField} form=${form} workspaceId=${proxy.workspaceId} hint=${proxyId?"New connections of running browsers use it at once.":"The p\
 rofiles will connect directly, with this computer’s own address."} /></div><//><//>`}async function usersOf(api,proxyId){let out=[];for(let page=1;;page++){let{
-data,hasMore}=await api.get("/profiles",{proxyId,sort:"createdAt",order:"asc",limit:PAGE,page});if(out.push(...data.map(({id,name})=>({id,name}))),!hasMore)return out}}function Rotate({proxy,object}){return html`${proxy.rotateUrl?html`<${RotateNow} proxy=${proxy} object=${object} />`:html`<p class="muted">Providers of mobile and residential proxies give an address that changes the exit IP. Enter it here, and Warren calls it and waits for the new exit.</p>`}
+data,hasMore}=await api.get("/profiles",{proxyId,sort:"createdAt",order:"asc",limit:PAGE2,page});if(out.push(...data.map(({id,name})=>({id,name}))),!hasMore)return out}}function Rotate({proxy,object}){return html`${proxy.rotateUrl?html`<${RotateNow} proxy=${proxy} object=${object} />`:html`<p class="muted">Providers of mobile and residential proxies give an address that changes the exit IP. Enter it here, and Warren calls it and waits for the new exit.</p>`}
     <${Address3} key=${proxy.rotateUrl} proxy=${proxy} object=${object} />
     <section><h3>When it fails</h3><p class="muted">A profile can name other proxies that it goes on through while this one is dead. They are set in the profile’s form, as fallbacks. Without one its traffic stops: it never goes out directly.</p></section>`}
 function RotateNow({proxy,object}){let app=useApp(),busy=useStore(app.busy).has(proxy.id),offline=useStore(app.offline),[result,setResult]=d(null),[problem,setProblem]=d(
@@ -1566,10 +1583,10 @@ send(()=>install(now));return html`<div class="install" ref=${root} aria-live=${
     ${now?.status==="failed"&&now.error.code!=="installation_cancelled"&&!form.problem&&html`<${ProblemBox} problem=${new Problem(now.error.status,now.error,"")}>
       <p><button type="button" class="button small" disabled=${form.busy} onClick=${again}><${Icon} name="reload" />Try ${now.version} again</button></p><//>`}
   </div>`}function Progress({now}){let app=useApp(),cancel=()=>app.during("installation",()=>app.api.delete("/browsers/installation").catch(problem=>app.fail("T\
-he installation was not cancelled",problem))),{step,doneBytes,totalBytes,version}=now,known=step!=="looking"&&totalBytes>0,title=`Installing version ${version}`;
-return html`<section class="install-progress" aria-label=${title}>
-    <div class="work-head"><p class="work-title">${title}</p><button type="button" class="button small" onClick=${cancel}>Cancel</button></div>
-    <progress max="1" value=${known?doneBytes/totalBytes:void 0} aria-label=${title}></progress>
+he installation was not cancelled",problem))),{step,doneBytes,totalBytes,version}=now,known=step!=="looking"&&totalBytes>0,title2=`Installing version ${version}`;
+return html`<section class="install-progress" aria-label=${title2}>
+    <div class="work-head"><p class="work-title">${title2}</p><button type="button" class="button small" onClick=${cancel}>Cancel</button></div>
+    <progress max="1" value=${known?doneBytes/totalBytes:void 0} aria-label=${title2}></progress>
     <p class="work-words number"><span role="status">${STEPS[step]||step}</span>${known&&html`<span>${bytes(doneBytes)} of ${bytes(totalBytes)}</span>`}</p></section>`}
 function ownMajor(){return/Chrom(?:e|ium)\/(\d+)/.exec(navigator.userAgent)?.[1]||""}var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
 length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
@@ -1579,27 +1596,28 @@ everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),p
 {...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
 null}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
 named"],["workspace.defaults","Defaults changed"],["template.create","Template created"],["template.update","Template changed"],["template.delete","Template del\
-eted"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"]],ABOUT=[["profile","Profiles"],["\
-snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["template","Templates"],["browser","Installations"],["c\
-apability","Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.
-keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"pro\
-xies.export":()=>html`${who} exported ${count(detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.
-toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
-"profiles.export":()=>html`${who} exported ${count(detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age \
-key"}[detail.seal]||"not sealed"}`,"profiles.import":()=>html`${who} imported ${count(detail.count??0,"profile")} with data`,"workspace.create":()=>html`${who} created workspace ${space}`,
-"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.name}<//>`:html`${who} removed the name of workspace ${space}`,"w\
-orkspace.defaults":()=>html`${who} changed what new profiles of workspace ${space} get`,"template.create":()=>html`${who} created the template <${Name}>${detail.
-name}<//>`,"template.update":()=>html`${who} changed a template${changedWords(detail.changed)}`,"template.delete":()=>html`${who} deleted a template`}[action];return words?
-words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies\
-/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?"a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):
-words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(
-known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(
-found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;let words=name===null?"a deleted profile":"a profil\
-e";return begin2?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"proxy",tags:"tags",name:"name",notes:"notes",os:"system",startUrls:"start pag\
-es",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||[]).map(member=>CHANGES[member]||member);return words.length?`: ${words.join(
-", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_created":({data})=>html`${count(data.count??0,"\
-profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(data.changed)}`,"profile.deleted":({profile,
-data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
+eted"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"],["extension.add","Extension added"],
+["extension.delete","Extension deleted"]],ABOUT=[["profile","Profiles"],["snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspa\
+ce","Workspaces"],["template","Templates"],["extension","Extensions"],["browser","Installations"],["capability","Shared views"]];function Sentence({entry}){let{
+action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,
+words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"proxies.export":()=>html`${who} exported ${count(detail.
+count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.
+tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,"profiles.export":()=>html`${who} exported ${count(
+detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age key"}[detail.seal]||"not sealed"}`,"profiles.import":()=>html`${who} imported ${count(
+detail.count??0,"profile")} with data`,"extension.add":()=>html`${who} added the extension <${Name}>${detail.name}<//> ${detail.version}`,"extension.delete":()=>html`${who} deleted the extension <${Name}>${detail.
+name}<//> ${detail.version}`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
+name}<//>`:html`${who} removed the name of workspace ${space}`,"workspace.defaults":()=>html`${who} changed what new profiles of workspace ${space} get`,"templa\
+te.create":()=>html`${who} created the template <${Name}>${detail.name}<//>`,"template.update":()=>html`${who} changed a template${changedWords(detail.changed)}`,
+"template.delete":()=>html`${who} deleted a template`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
+id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?
+"a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.
+has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).
+then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;
+let words=name===null?"a deleted profile":"a profile";return begin2?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"proxy",tags:"tags",name:"n\
+ame",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||[]).map(member=>CHANGES[member]||
+member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_cre\
+ated":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
+data.changed)}`,"profile.deleted":({profile,data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
 "profile.rolled_back":({profile})=>html`${profile} was rolled back to a snapshot`,"snapshot.created":({profile})=>html`A snapshot of ${profile} was kept`,"snaps\
 hot.updated":({profile})=>html`A snapshot of ${profile} was changed`,"snapshot.deleted":({profile})=>html`A snapshot of ${profile} was deleted`,"profile.status":({
 profile,data})=>html`${profile} is ${data.status}`,"run.started":({profile,data})=>html`The browser of ${profile} ${data.restarted?"restarted":"started"}`,"run.\
@@ -1610,10 +1628,11 @@ data).toLowerCase()}`,"proxy.created":({proxy})=>html`${proxy} was added`,"proxy
 "proxy.returned":({proxy})=>html`${proxy} works again`,"proxy.exit_changed":({proxy,data})=>html`${proxy} has another exit${data.exitIp?`: ${data.exitIp}`:""}`,
 "proxy.all_checked":({data})=>`All proxies were checked: ${data.alive??0} alive, ${data.dead??0} dead`,"proxy.imported":({data})=>`${count(data.created??0,"prox\
 y was","proxies were")} imported`,"key.created":()=>"A key was created","key.revoked":()=>"A key was revoked","browser.installed":({data})=>`${data.browser?.product??
-"A browser"} ${data.browser?.version??""} was installed`,"browser.failed":({data})=>`Version ${data.version} of the browser was not installed`,"workspace.create\
-d":({data})=>html`Workspace <bdi>${data.id}</bdi> was created`,"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> ${data.changed?.includes("defa\
-ults")?"gives new profiles other settings":"was renamed"}`,"template.created":()=>"A template was created","template.updated":({data})=>`A template was changed${changedWords(
-data.changed)}`,"template.deleted":()=>"A template was deleted","capability.created":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};
+"A browser"} ${data.browser?.version??""} was installed`,"browser.failed":({data})=>`Version ${data.version} of the browser was not installed`,"extension.create\
+d":()=>"An extension was added","extension.deleted":()=>"An extension was deleted","workspace.created":({data})=>html`Workspace <bdi>${data.id}</bdi> was created`,
+"workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> ${data.changed?.includes("defaults")?"gives new profiles other settings":"was renamed"}`,"tem\
+plate.created":()=>"A template was created","template.updated":({data})=>`A template was changed${changedWords(data.changed)}`,"template.deleted":()=>"A templat\
+e was deleted","capability.created":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};
 function EventSentence({event}){let{type,data={}}=event,words=EVENTS[type];if(!words)return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?
 data.id:"");return words({data,profile:profileId?html`<${ProfileName} id=${profileId} begin=${type.startsWith("profile.")||type==="run.fallback"} />`:"A profile",
 proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:"A proxy"})}var NOTHING=html`<span class="muted not-in-card">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
@@ -1679,7 +1698,41 @@ event.currentTarget.value)} aria-describedby="version-hint" /></label>
     <${Command} label="Use a browser that is on the machine already" text=${`warren browser add /path/to/chrome${data}`} />
     <${Command} label="Remove one" text=${`warren browser remove ${wanted}${data}`} />
     </section>`}function Command({label,text:text2}){return html`<div class="copy-line"><span class="copy-label">${label}</span><code tabindex="0">${text2}</code><${Copy} text=${text2} label=${`\
-Copy: ${label}`} /></div>`}function quoted(text2){return/^[\w:/.~-]+$/.test(text2)?text2:`'${text2.replaceAll("'","'\\''")}'`}var SCOPES=[["read","Read","See profiles, proxies, runs and events. No passwords."],["run","Run browsers","Start, stop, watch and control browsers. Check and ro\
+Copy: ${label}`} /></div>`}function quoted(text2){return/^[\w:/.~-]+$/.test(text2)?text2:`'${text2.replaceAll("'","'\\''")}'`}var may=({may:words})=>words.join(". ")||"Nothing of note",COLUMNS=[{id:"name",label:"Extension",min:190,grow:2,always:!0,draw:({name,extensionId})=>html`<span class="two-lines"><span class="title" title=${name}><${Name}>${name}<//></span><span class="sub mono">${extensionId}</span></span>`},
+{id:"version",label:"Version",width:110,rank:1,card:!0,draw:({version})=>html`<span class="number">${version}</span>`},{id:"may",label:"It may",min:220,grow:3,rank:2,
+draw:one=>html`<span class="one-line" title=${may(one)}>${may(one)}</span>`},{id:"workspace",label:"Workspace",min:110,rank:5,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
+{id:"size",label:"Size",width:96,numeric:!0,rank:4,card:!0,draw:({bytes:size})=>html`<span class="number">${bytes(size)}</span>`},{id:"created",label:"Added",width:112,
+rank:6,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`}];function Extensions(){let app=useApp(),{rows,selection,view}=useList(
+"/extensions",{},({type},list)=>type.startsWith("extension.")&&list.changed(null,!0)),columns=useColumns("extensions",()=>COLUMNS),{total,problem}=view,reload=()=>rows.
+reload().catch(()=>{});return html`
+    <div class="settings-head"><p class="lead">Extensions that profiles can have. Chrome loads those of a profile before its first page. They get no files of this computer.</p>
+      <div class="tools"><${ViewMenu} columns=${columns} /><button type="button" class="button primary" onClick=${()=>app.open(AddDialog,{done:reload})}><${Icon} name="plus" /><span>Add an extension</span></button></div></div>
+    <${Missing} problem=${problem} what="the extensions" scope="read" />
+    ${total===0?html`<${Empty} title="No extensions yet" drawing=${!1}><p>Add a zip of an extension’s folder, or a CRX file. Then choose it in a profile.</p><//>`:
+html`<div class="page-body"><${Grid} label="Extensions" ...${{rows,columns,selection}} ticks=${!1} what=${({name})=>name}
+      actionsWidth=${104} actions=${one=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Delete ${one.name} ${one.version}`} onClick=${()=>askToDelete2(
+app,one,reload)}>Delete</button></div>`} /></div>`}
+    <p class="visually-hidden" role="status">${total!==null&&count(total,"extension")}</p>`}function askToDelete2(app,{id,name,version},reload){app.open(ConfirmDialog,
+{title:"Delete this extension?",verb:"Delete",work:async()=>{await app.api.delete(`/extensions/${encodeURIComponent(id)}`),app.toasts.say({text:`${name} ${version}\
+ is deleted.`}),await reload()},children:html`<p><${Name}>${name}<//> ${version} can then be chosen no more. What profiles have kept with it stays in their data. While a profile has it, it cannot be deleted.</p>`})}
+function AddDialog({done,close}){let app=useApp(),[file,setFile]=d(null),[found,setFound]=d(null),ending=T(null),form=useForm({}),told=useTold("The extension wa\
+s not added"),send=dryRun=>{let{signal}=ending.current=new AbortController;return app.api.upload("/extensions",{workspaceId:app.model.workspace.value,dryRun:dryRun||
+void 0},{"Content-Type":"application/octet-stream"},file,signal,()=>{})};A(()=>(setFound(null),form.setProblem(null),file&&send(!0).then(setFound,problem=>problem.
+name!=="AbortError"&&form.setProblem(problem)),()=>ending.current?.abort()),[file]);let add=()=>told(async()=>{let made=await send(!1);app.toasts.say({text:`Add\
+ed ${made.name}`,more:"Choose it in the form of a profile.",tone:"good"}),await done(),close()}),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
+busy||!found}>${form.busy?"Adding…":"Add"}</button>`;return html`<${Dialog} title="Add an extension" lead="A zip of its folder, or a CRX file as a store gives it." close=${close}><${Form} form=${form} work=${add} foot=${foot}>
+    <div class="fields"><${Chooser3} file=${file} choose=${setFile} busy=${form.busy} />
+      ${file&&!found&&!form.problem&&html`<p class="hint wide" role="status">Reading it…</p>`}
+      ${found&&html`<${Found} of=${found} />`}</div><//><//>`}function Found({of:{name,version,description,extensionId,files,bytes:size,may:words,mayAsk}}){return html`<div class="wide" aria-live="polite"><p><strong><${Name}>${name}<//></strong> <span class="number">${version}</span></p>
+    ${description&&html`<p class="muted">${description}</p>`}
+    <p class="muted"><span class="mono">${extensionId}</span>, ${count(files,"file")}, ${bytes(size)}</p>
+    ${words.length?html`<${Notice}><p>It may:</p><ul>${words.map(text2=>html`<li key=${text2}>${text2}</li>`)}</ul><//>`:html`<p>It asks for nothing of note.</p>`}
+    ${mayAsk.length>0&&html`<p>Later it may ask to:</p><ul>${mayAsk.map(text2=>html`<li key=${text2}>${text2}</li>`)}</ul>`}</div>`}function Chooser3({file,choose,
+busy}){let[over,setOver]=d(!1),drag=event=>{event.preventDefault(),setOver(event.type==="dragover"),event.type==="drop"&&event.dataTransfer.files[0]&&!busy&&choose(
+event.dataTransfer.files[0])};return html`<label class=${over?"drop wide is-over":"drop wide"} onDragOver=${drag} onDragLeave=${()=>setOver(!1)} onDrop=${drag}>
+    <${Icon} name="upload" />${file?html`<span><strong><bdi>${file.name}</bdi></strong> <span class="muted number">${bytes(file.size)}</span></span>`:html`<span><strong>Choose a file</strong> of this computer, or drop it here</span>`}
+    <input type="file" class="visually-hidden" name="file" accept=".zip,.crx" disabled=${busy} autofocus=${!file} aria-label="Package" onChange=${event=>{event.
+currentTarget.files[0]&&choose(event.currentTarget.files[0])}} /></label>`}var SCOPES=[["read","Read","See profiles, proxies, runs and events. No passwords."],["run","Run browsers","Start, stop, watch and control browsers. Check and ro\
 tate proxies."],["write","Change","Create, change, import and delete profiles and proxies."],["secrets","Read passwords","See and export proxy passwords. Each t\
 ime is recorded."],["files","Use files of the server","With “Run browsers”: read and write files as the user that runs Warren."],["admin","Everything","All \
 of these, and keys, workspaces, the log and the server."]];function scopeWords(scopes){return scopes.includes("admin")?"Everything":SCOPES.filter(([scope])=>scopes.
@@ -1708,8 +1761,8 @@ made,close}){return html`<div class="dialog-content"><${Notice}><p>Copy the key 
       <div class="copy-line"><span class="copy-label">Key</span><code tabindex="0" role="group" aria-label="The key">${made.key}</code><${Copy} text=${made.key} label="Copy the key" /></div>
       <p class="hint">Programs send it as <code>Authorization: Bearer …</code>, or read it from <code>WARREN_API_KEY</code>. People log in to this page with it.</p></div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>`}var HINT=8;function isOwn(key){return!key.revokedAt&&key.hint===readKey().slice(0,HINT)}function stateOf({revokedAt,expiresAt},now){return revokedAt?{text:"Revo\
-ked",tone:"quiet",over:!0}:expiresAt&&Date.parse(expiresAt)<=now?{text:"Expired",tone:"quiet",over:!0}:{text:"Active",tone:"good",over:!1}}var COLUMNS=[{id:"nam\
-e",label:"Key",min:190,grow:2,always:!0,draw:key=>html`<${NameCell} apiKey=${key} />`},{id:"state",label:"State",width:104,rank:2,card:!0,draw:key=>html`<${State} apiKey=${key} />`},
+ked",tone:"quiet",over:!0}:expiresAt&&Date.parse(expiresAt)<=now?{text:"Expired",tone:"quiet",over:!0}:{text:"Active",tone:"good",over:!1}}var COLUMNS2=[{id:"na\
+me",label:"Key",min:190,grow:2,always:!0,draw:key=>html`<${NameCell} apiKey=${key} />`},{id:"state",label:"State",width:104,rank:2,card:!0,draw:key=>html`<${State} apiKey=${key} />`},
 {id:"scopes",label:"May",min:180,grow:1.6,rank:1,draw:({scopes})=>html`<span class="one-line" title=${scopeWords(scopes)}>${scopeWords(scopes)}</span>`},{id:"wo\
 rkspaces",label:"Workspaces",min:110,grow:1,rank:5,draw:({workspaces})=>workspaces?html`<bdi class="one-line" title=${workspaces.join(", ")}>${workspaces.join("\
 , ")}</bdi>`:html`<span class="muted">All</span>`},{id:"used",label:"Last used",width:118,rank:3,card:!0,draw:({lastUsedAt})=>lastUsedAt?html`<span class="in-card">Used </span><${Ago} time=${lastUsedAt} />`:
@@ -1720,7 +1773,7 @@ name}><${Name}>${key.name}<//></span>
     <span class="with-mark"><span class="sub mono">${key.hint}…</span>${isOwn(key)&&html`<span class="mark">This page</span>`}${key.session&&html`<span class="mark is-quiet" title="Made by logging in to the page">Login</span>`}</span></span>`}
 function State({apiKey}){return html`<${Status} of=${stateOf(apiKey,useNow())} />`}function Until({time:time2}){let at=Date.parse(time2);return html`<time datetime=${time2} title=${new Intl.
 DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"short"}).format(at)}>${new Intl.DateTimeFormat(void 0,{dateStyle:"medium"}).format(at)}</time>`}function Keys(){
-let app=useApp(),{rows,selection,view}=useList("/keys",{},({type},list)=>type.startsWith("key.")&&list.changed(null,!0)),columns=useColumns("keys",()=>COLUMNS),
+let app=useApp(),{rows,selection,view}=useList("/keys",{},({type},list)=>type.startsWith("key.")&&list.changed(null,!0)),columns=useColumns("keys",()=>COLUMNS2),
 {total,problem}=view;return problem?.status===403?html`<${Missing} problem=${problem} what="the keys" />`:html`
     <div class="settings-head"><p class="lead">A key is a password for programs and people. Give each its own, with no more than it needs.</p>
       <div class="tools"><${ViewMenu} columns=${columns} /><button type="button" class="button primary" onClick=${()=>app.open(KeyForm,{done:()=>rows.reload().catch(
@@ -1778,7 +1831,7 @@ changed.length)}</button>
     ${shown.length===0?html`<p>Everything is at its default.</p>`:html`<div class="table-box" tabindex="0" role="region" aria-label="Settings in force"><table class="plain-table"><thead><tr><th scope="col">Flag</th><th scope="col">Value</th><th scope="col">What it does</th></tr></thead>
       <tbody>${shown.map(({name,values,changed:other,help,default:byDefault})=>html`<tr key=${name}><th scope="row"><code>--${name}</code></th>
         <td class=${other?"value-cell":"value-cell muted"}>${values.length?values.map(value=>html`<code key=${value} class="path">${value}</code>`):"–"}${other&&
-byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,ITS_OWN=["id","workspaceId","name","createdAt","updatedAt"],COLUMNS2=[{id:"name",label:"Template",
+byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,ITS_OWN=["id","workspaceId","name","createdAt","updatedAt"],COLUMNS3=[{id:"name",label:"Template",
 min:190,grow:2.4,always:!0,draw:({name})=>html`<span class="title" title=${name}><${Name}>${name}<//></span>`},{id:"os",label:"System",width:112,rank:3,card:!0,
 draw:({os})=>os?SYSTEMS[os]:NOTHING2},{id:"proxy",label:"Proxy",min:160,grow:1.4,rank:1,draw:({proxies,proxyId})=>proxies?html`<bdi class="one-line" title=${dealtWords(
 proxies)}>${dealtWords(proxies)}</bdi>`:proxyId?"All the same":NOTHING2},{id:"tags",label:"Tags",min:110,grow:1,rank:4,draw:({tags})=>tags?.length?html`<${Tags} tags=${tags} />`:
@@ -1787,7 +1840,7 @@ template)===1?"setting":"settings"}</span>`},{id:"workspace",label:"Workspace",w
 {id:"updated",label:"Changed",width:118,rank:5,draw:({updatedAt})=>html`<span class="muted"><${Ago} time=${updatedAt} /></span>`},{id:"id",label:"ID",width:292,
 rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function settingsOf(template){return Object.keys(template).filter(name=>!ITS_OWN.includes(
 name)).length}function Templates({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),search=params.get("search")||"",{rows,selection,view}=useList(
-"/templates",{workspaceId,search},({type},list)=>type.startsWith("template.")&&list.changed(null,!0)),columns=useColumns("templates",()=>COLUMNS2),{total,problem}=view,
+"/templates",{workspaceId,search},({type},list)=>type.startsWith("template.")&&list.changed(null,!0)),columns=useColumns("templates",()=>COLUMNS3),{total,problem}=view,
 reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(TemplateDialog,{done:reload}),edit=template=>app.open(TemplateDialog,{template,done:reload});return html`
     <div class="settings-head"><p class="lead">A template fills in the settings of new profiles. They keep them when the template changes or is deleted.</p>
       <div class="tools">${(total>0||search)&&html`<${SearchBox} value=${search} label="Search templates" change=${text2=>app.router.refine({search:text2},{replace:!0})} /><${ViewMenu} columns=${columns} />`}
@@ -1797,11 +1850,11 @@ reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(TemplateDialog,{done:re
 html`<div class="page-body"><${Grid} label="Templates" ...${{rows,columns,selection}} ticks=${!1} open=${edit} what=${({name})=>name}
       actionsWidth=${132} actions=${template=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Edit ${template.name}`} onClick=${()=>edit(
 template)}><${Icon} name="edit" />Edit</button>
-        <${Menu} label=${`More for ${template.name}`} items=${[{label:"Delete",icon:"trash",danger:!0,run:()=>askToDelete2(app,template,reload)}]} /></div>`} /></div>`}
-    <p class="visually-hidden" role="status">${total!==null&&count(total,"template")}</p>`}function askToDelete2(app,template,reload){app.open(ConfirmDialog,{title:"\
+        <${Menu} label=${`More for ${template.name}`} items=${[{label:"Delete",icon:"trash",danger:!0,run:()=>askToDelete3(app,template,reload)}]} /></div>`} /></div>`}
+    <p class="visually-hidden" role="status">${total!==null&&count(total,"template")}</p>`}function askToDelete3(app,template,reload){app.open(ConfirmDialog,{title:"\
 Delete this template?",verb:"Delete",work:async()=>{await app.api.delete(`/templates/${encodeURIComponent(template.id)}`).catch(problem=>{if(problem.status!==404)
 throw problem}),app.toasts.say({text:`Deleted the template ${template.name}.`}),await reload()},children:html`<p>Profiles that were created with <${Name}>${template.
-name}<//> keep their settings. This cannot be undone.</p>`})}var NOTHING3=html`<span class="muted not-in-card">–</span>`,PAGE2=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({
+name}<//> keep their settings. This cannot be undone.</p>`})}var NOTHING3=html`<span class="muted not-in-card">–</span>`,PAGE3=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({
 id,label,width:96,numeric:!0,rank,card:!0,draw:workspace2=>workspace2[member]?html`<button type="button" class="link is-figure" title=${`Show them in ${label}`} onClick=${()=>go(
 name,workspace2.id)}>${number(workspace2[member])}<span class="in-card"> ${words(workspace2[member])}</span></button>`:html`<span class="muted not-in-card">–</span>`});
 return[{id:"name",label:"Workspace",min:170,grow:2,always:!0,draw:({id,name})=>html`<span class="two-lines"><bdi class="title one-line" title=${name||id}>${name||
@@ -1811,7 +1864,7 @@ oxies","Proxies","proxies","proxyCount",2,n=>n===1?"proxy":"proxies"),amount("tr
 function SeenBy({keys,id}){let known=useStore(keys);if(!known)return NOTHING3;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(
 ({name})=>name),words=names2.length?names2.join(", "):"None";return html`<bdi class="one-line" title=${words}>${words}</bdi>`}function useKeys(){let app=useApp(),
 [keys]=d(()=>new Store(null));return A(()=>{let read=async()=>{let all=[];for(let after="";all.length<MOST_KEYS;){let{data,next,hasMore}=await app.api.get("/key\
-s",{limit:PAGE2,after});if(all.push(...data),!hasMore)break;after=next}keys.set(all.filter(({revokedAt,expiresAt})=>!revokedAt&&!(expiresAt&&Date.parse(expiresAt)<
+s",{limit:PAGE3,after});if(all.push(...data),!hasMore)break;after=next}keys.set(all.filter(({revokedAt,expiresAt})=>!revokedAt&&!(expiresAt&&Date.parse(expiresAt)<
 Date.now())))};return read().catch(()=>{}),app.model.event.watch(({type})=>type.startsWith("key.")&&read().catch(()=>{}))},[]),keys}function Workspaces(){let app=useApp(),
 keys=useKeys(),mayChange=useStore(keys)!==null,{rows,selection,view}=useList("/workspaces",{},({type},list)=>/^(workspace|profile|proxy)\./.test(type)&&!/\.(checked|status)$/.
 test(type)&&list.changed(null,!0)),go=(place2,id)=>{app.model.chooseWorkspace(id),app.router.go(href(place2))},columns=useColumns("workspaces",()=>workspaceColumns(
@@ -1835,9 +1888,10 @@ busy?"Saving…":workspace2?"Rename":"Create"}</button>`}>
     <div class="fields">
       ${!workspace2&&html`<${Text} form=${form} name="id" label="ID" wide autofocus maxlength="64" class="mono" placeholder="team-b" hint="Programs name the workspace by it. It never changes. Letters, digits and . _ - are allowed." />`}
       <${Text} form=${form} name="name" label="Name" wide optional autofocus=${!!workspace2} maxlength="200" placeholder="Team B" /></div><//><//>`}var SECTIONS=[{id:"keys",label:"Keys",draw:Keys,list:!0},{id:"workspaces",label:"Workspaces",draw:Workspaces,list:!0},{id:"templates",label:"Templates",draw:Templates,
-list:!0},{id:"browsers",label:"Browsers",draw:Browsers},{id:"server",label:"Server",draw:ServerSection},{id:"activity",label:"Activity",draw:Activity,list:!0},{
-id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({params,path}){let shown=SECTIONS.find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);
-return A(()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
+list:!0},{id:"browsers",label:"Browsers",draw:Browsers},{id:"extensions",label:"Extensions",draw:Extensions,list:!0},{id:"server",label:"Server",draw:ServerSection},
+{id:"activity",label:"Activity",draw:Activity,list:!0},{id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({params,path}){let shown=SECTIONS.
+find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);return A(()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),
+[shown.id]),html`<div class="page settings">
     <header class="page-head"><h1 tabindex="-1">Settings</h1></header>
     <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
 shown.id?"page":void 0}>${label}</a>`)}</nav>
