@@ -190,6 +190,11 @@ func TestExtensions(t *testing.T) {
 			assertNoOtherWay(t, p, b, c, e)
 		}
 		b.Stop(t.Context(), false)
+		all, err := readPreferences(filepath.Join(p.dir, profileFolder, "Preferences"))
+		flags, _ := preference{path: extensionSettings + "." + e.ID + ".creation_flags"}.get(all).(json.Number)
+		if n, bad := flags.Int64(); err != nil || bad != nil || n&allowFileAccess != 0 {
+			t.Errorf("round %d: it may read files' pages: flags %s, %v %v", round, flags, err, bad)
+		}
 	}
 	without := start(spec())
 	var there struct{ Extensions []json.RawMessage }

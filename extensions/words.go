@@ -97,7 +97,7 @@ func wordsOf(permission string) string {
 	case "privacy":
 		return "Change the browser's settings of privacy"
 	case "proxy":
-		return "Change the browser's proxy: in a network namespace it then reaches nothing, and never another way out"
+		return "Change the browser's proxy: runs stay behind their own, and pages load no more"
 	case "readingList":
 		return "Read and change the reading list"
 	case "tabs", "tabGroups":

@@ -138,6 +138,7 @@ const TITLES = {
   profile_busy: 'The profile is busy',
   proxy_missing: 'The profile’s proxy was deleted',
   proxy_in_use: 'Profiles still use this proxy',
+  extension_in_use: 'Profiles still have this extension',
   duplicate: 'This proxy already exists',
   etag_mismatch: 'Somebody else changed this meanwhile',
   validation_failed: 'Please check the highlighted fields',
@@ -168,6 +169,7 @@ const TITLES = {
 // WORDS replace the API's texts that mention members which the page does not show.
 const WORDS = {
   __proto__: null,
+  extension_in_use: 'Nothing was deleted. Take it from these profiles first.',
   proxy_in_use: 'Nothing was deleted. Give these profiles another proxy first, or none.',
   duplicate: 'This workspace already has a proxy with this type, host, port and user name.',
   server_stopping: 'This page goes on by itself when Warren is back. Then try again.',

@@ -18,7 +18,7 @@ const COLUMNS = [
   { id: 'name', label: 'Extension', min: 190, grow: 2, always: true, draw: ({ name, extensionId }) => html`<span class="two-lines"><span class="title" title=${name}><${Name}>${name}<//></span><span class="sub mono">${extensionId}</span></span>` },
   { id: 'version', label: 'Version', width: 110, rank: 1, card: true, draw: ({ version }) => html`<span class="number">${version}</span>` },
   { id: 'may', label: 'It may', min: 220, grow: 3, rank: 2, draw: (one) => html`<span class="one-line" title=${may(one)}>${may(one)}</span>` },
-  { id: 'workspace', label: 'Workspace', min: 110, rank: 5, draw: ({ workspaceId }) => html`<bdi class="one-line">${workspaceId}</bdi>` },
+  { id: 'workspace', label: 'Workspace', min: 110, grow: 1, rank: 5, draw: ({ workspaceId }) => html`<bdi class="one-line">${workspaceId}</bdi>` },
   { id: 'size', label: 'Size', width: 96, numeric: true, rank: 4, card: true, draw: ({ bytes: size }) => html`<span class="number">${bytes(size)}</span>` },
   { id: 'created', label: 'Added', width: 112, rank: 6, draw: ({ createdAt }) => html`<span class="muted"><${Ago} time=${createdAt} /></span>` },
 ];
@@ -44,12 +44,33 @@ function askToDelete(app, { id, name, version }, reload) {
     title: 'Delete this extension?',
     verb: 'Delete',
     work: async () => {
-      await app.api.delete(`/extensions/${encodeURIComponent(id)}`);
+      try {
+        await app.api.delete(`/extensions/${encodeURIComponent(id)}`);
+      } catch (problem) {
+        if (problem.code === 'extension_in_use') await nameUsers(app, problem);
+        throw problem;
+      }
       app.toasts.say({ text: `${name} ${version} is deleted.` });
       await reload();
     },
     children: html`<p><${Name}>${name}<//> ${version} can then be chosen no more. What profiles have kept with it stays in their data. While a profile has it, it cannot be deleted.</p>`,
   });
+}
+
+const NAMED = 10; // profiles
+
+// nameUsers adds to a refusal the names of the first profiles that have the extension. The refusal has only their ids.
+async function nameUsers(app, problem) {
+  const ids = problem.body.profileIds || [];
+  const read = (id) => app.api.get(`/profiles/${encodeURIComponent(id)}`).catch(() => null);
+  problem.users = (await Promise.all(ids.slice(0, NAMED).map(read))).filter(Boolean);
+  problem.moreUsers = ids.length - problem.users.length;
+}
+
+// worded says of a package that is there already which one that is.
+function worded(problem) {
+  if (problem.code === 'duplicate') Object.assign(problem, { code: 'package_there', title: 'This package is here already', detail: 'Nothing was added. Choose it in the form of a profile.' });
+  return problem;
 }
 
 // AddDialog takes a package, shows what it may do, and adds it.
@@ -67,11 +88,11 @@ function AddDialog({ done, close }) {
   useEffect(() => {
     setFound(null);
     form.setProblem(null);
-    if (file) send(true).then(setFound, (problem) => problem.name !== 'AbortError' && form.setProblem(problem));
+    if (file) send(true).then(setFound, (problem) => problem.name !== 'AbortError' && form.setProblem(worded(problem)));
     return () => ending.current?.abort();
   }, [file]);
   const add = () => told(async () => {
-    const made = await send(false);
+    const made = await send(false).catch((problem) => { throw worded(problem); });
     app.toasts.say({ text: `Added ${made.name}`, more: 'Choose it in the form of a profile.', tone: 'good' });
     await done();
     close();
@@ -84,7 +105,7 @@ function AddDialog({ done, close }) {
 }
 
 function Found({ of: { name, version, description, extensionId, files, bytes: size, may: words, mayAsk } }) {
-  return html`<div class="wide" aria-live="polite"><p><strong><${Name}>${name}<//></strong> <span class="number">${version}</span></p>
+  return html`<div class="wide found" aria-live="polite"><p><strong><${Name}>${name}<//></strong> <span class="number">${version}</span></p>
     ${description && html`<p class="muted">${description}</p>`}
     <p class="muted"><span class="mono">${extensionId}</span>, ${count(files, 'file')}, ${bytes(size)}</p>
     ${words.length ? html`<${Notice}><p>It may:</p><ul>${words.map((text) => html`<li key=${text}>${text}</li>`)}</ul><//>` : html`<p>It asks for nothing of note.</p>`}

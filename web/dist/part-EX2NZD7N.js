@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-76CHNM4R.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-WI7D7DN2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1700,7 +1700,7 @@ event.currentTarget.value)} aria-describedby="version-hint" /></label>
     </section>`}function Command({label,text:text2}){return html`<div class="copy-line"><span class="copy-label">${label}</span><code tabindex="0">${text2}</code><${Copy} text=${text2} label=${`\
 Copy: ${label}`} /></div>`}function quoted(text2){return/^[\w:/.~-]+$/.test(text2)?text2:`'${text2.replaceAll("'","'\\''")}'`}var may=({may:words})=>words.join(". ")||"Nothing of note",COLUMNS=[{id:"name",label:"Extension",min:190,grow:2,always:!0,draw:({name,extensionId})=>html`<span class="two-lines"><span class="title" title=${name}><${Name}>${name}<//></span><span class="sub mono">${extensionId}</span></span>`},
 {id:"version",label:"Version",width:110,rank:1,card:!0,draw:({version})=>html`<span class="number">${version}</span>`},{id:"may",label:"It may",min:220,grow:3,rank:2,
-draw:one=>html`<span class="one-line" title=${may(one)}>${may(one)}</span>`},{id:"workspace",label:"Workspace",min:110,rank:5,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
+draw:one=>html`<span class="one-line" title=${may(one)}>${may(one)}</span>`},{id:"workspace",label:"Workspace",min:110,grow:1,rank:5,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
 {id:"size",label:"Size",width:96,numeric:!0,rank:4,card:!0,draw:({bytes:size})=>html`<span class="number">${bytes(size)}</span>`},{id:"created",label:"Added",width:112,
 rank:6,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`}];function Extensions(){let app=useApp(),{rows,selection,view}=useList(
 "/extensions",{},({type},list)=>type.startsWith("extension.")&&list.changed(null,!0)),columns=useColumns("extensions",()=>COLUMNS),{total,problem}=view,reload=()=>rows.
@@ -1713,17 +1713,21 @@ html`<div class="page-body"><${Grid} label="Extensions" ...${{rows,columns,selec
       actionsWidth=${104} actions=${one=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Delete ${one.name} ${one.version}`} onClick=${()=>askToDelete2(
 app,one,reload)}>Delete</button></div>`} /></div>`}
     <p class="visually-hidden" role="status">${total!==null&&count(total,"extension")}</p>`}function askToDelete2(app,{id,name,version},reload){app.open(ConfirmDialog,
-{title:"Delete this extension?",verb:"Delete",work:async()=>{await app.api.delete(`/extensions/${encodeURIComponent(id)}`),app.toasts.say({text:`${name} ${version}\
- is deleted.`}),await reload()},children:html`<p><${Name}>${name}<//> ${version} can then be chosen no more. What profiles have kept with it stays in their data. While a profile has it, it cannot be deleted.</p>`})}
-function AddDialog({done,close}){let app=useApp(),[file,setFile]=d(null),[found,setFound]=d(null),ending=T(null),form=useForm({}),told=useTold("The extension wa\
-s not added"),send=dryRun=>{let{signal}=ending.current=new AbortController;return app.api.upload("/extensions",{workspaceId:app.model.workspace.value,dryRun:dryRun||
-void 0},{"Content-Type":"application/octet-stream"},file,signal,()=>{})};A(()=>(setFound(null),form.setProblem(null),file&&send(!0).then(setFound,problem=>problem.
-name!=="AbortError"&&form.setProblem(problem)),()=>ending.current?.abort()),[file]);let add=()=>told(async()=>{let made=await send(!1);app.toasts.say({text:`Add\
-ed ${made.name}`,more:"Choose it in the form of a profile.",tone:"good"}),await done(),close()}),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
-busy||!found}>${form.busy?"Adding…":"Add"}</button>`;return html`<${Dialog} title="Add an extension" lead="A zip of its folder, or a CRX file as a store gives it." close=${close}><${Form} form=${form} work=${add} foot=${foot}>
+{title:"Delete this extension?",verb:"Delete",work:async()=>{try{await app.api.delete(`/extensions/${encodeURIComponent(id)}`)}catch(problem){throw problem.code===
+"extension_in_use"&&await nameUsers(app,problem),problem}app.toasts.say({text:`${name} ${version} is deleted.`}),await reload()},children:html`<p><${Name}>${name}<//> ${version} can then be chosen no more. What profiles have kept with it stays in their data. While a profile has it, it cannot be deleted.</p>`})}
+var NAMED=10;async function nameUsers(app,problem){let ids=problem.body.profileIds||[],read=id=>app.api.get(`/profiles/${encodeURIComponent(id)}`).catch(()=>null);
+problem.users=(await Promise.all(ids.slice(0,NAMED).map(read))).filter(Boolean),problem.moreUsers=ids.length-problem.users.length}function worded2(problem){return problem.
+code==="duplicate"&&Object.assign(problem,{code:"package_there",title:"This package is here already",detail:"Nothing was added. Choose it in the form of a profi\
+le."}),problem}function AddDialog({done,close}){let app=useApp(),[file,setFile]=d(null),[found,setFound]=d(null),ending=T(null),form=useForm({}),told=useTold("T\
+he extension was not added"),send=dryRun=>{let{signal}=ending.current=new AbortController;return app.api.upload("/extensions",{workspaceId:app.model.workspace.value,
+dryRun:dryRun||void 0},{"Content-Type":"application/octet-stream"},file,signal,()=>{})};A(()=>(setFound(null),form.setProblem(null),file&&send(!0).then(setFound,
+problem=>problem.name!=="AbortError"&&form.setProblem(worded2(problem))),()=>ending.current?.abort()),[file]);let add=()=>told(async()=>{let made=await send(!1).
+catch(problem=>{throw worded2(problem)});app.toasts.say({text:`Added ${made.name}`,more:"Choose it in the form of a profile.",tone:"good"}),await done(),close()}),
+foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy||!found}>${form.busy?"Adding…":
+"Add"}</button>`;return html`<${Dialog} title="Add an extension" lead="A zip of its folder, or a CRX file as a store gives it." close=${close}><${Form} form=${form} work=${add} foot=${foot}>
     <div class="fields"><${Chooser3} file=${file} choose=${setFile} busy=${form.busy} />
       ${file&&!found&&!form.problem&&html`<p class="hint wide" role="status">Reading it…</p>`}
-      ${found&&html`<${Found} of=${found} />`}</div><//><//>`}function Found({of:{name,version,description,extensionId,files,bytes:size,may:words,mayAsk}}){return html`<div class="wide" aria-live="polite"><p><strong><${Name}>${name}<//></strong> <span class="number">${version}</span></p>
+      ${found&&html`<${Found} of=${found} />`}</div><//><//>`}function Found({of:{name,version,description,extensionId,files,bytes:size,may:words,mayAsk}}){return html`<div class="wide found" aria-live="polite"><p><strong><${Name}>${name}<//></strong> <span class="number">${version}</span></p>
     ${description&&html`<p class="muted">${description}</p>`}
     <p class="muted"><span class="mono">${extensionId}</span>, ${count(files,"file")}, ${bytes(size)}</p>
     ${words.length?html`<${Notice}><p>It may:</p><ul>${words.map(text2=>html`<li key=${text2}>${text2}</li>`)}</ul><//>`:html`<p>It asks for nothing of note.</p>`}
