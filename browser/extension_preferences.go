@@ -21,9 +21,10 @@ const (
 	developerMode     = "extensions.ui.developer_mode"
 	extensionSettings = "extensions.settings"
 
-	unpacked          = 4       // extensions/common/mojom/manifest.mojom, ManifestLocation.kUnpacked
-	allowFileAccess   = 1 << 2  // extensions/common/extension.h, ALLOW_FILE_ACCESS
-	loadedByDevTools  = 1 << 15 // what loadUnpacked sets; measured with Chromium 156
+	unpacked          = 4           // extensions/common/mojom/manifest.mojom, ManifestLocation.kUnpacked
+	allowFileAccess   = 1 << 2      // extensions/common/extension.h, ALLOW_FILE_ACCESS
+	loadedByDevTools  = 1 << 15     // what loadUnpacked sets; measured with Chromium 156
+	ordinaryFlags     = 1<<1 | 1<<5 // of unpacked ones: REQUIRE_MODERN_MANIFEST_VERSION, FOLLOW_SYMLINKS_ANYWHERE
 	withoutFileAccess = "newAllowFileAccess"
 )
 
@@ -61,16 +62,18 @@ func extensionPreferences(s *Spec) ([]preference, error) {
 // denied is the entry of an extension that Chrome does not have yet.
 func denied() map[string]any { return map[string]any{withoutFileAccess: false} }
 
-// settings returns the entry of an extension for the next start. One that Chrome has from the same folder is loaded by Chrome.
+// settings returns the entry of an extension for the next start. One that Chrome has from the same folder is loaded by Chrome. With flags
+// that are not known here Chrome may forget it, and what its entry denies: such a one is loaded over CDP again.
 func (e Extension) settings(had any) map[string]any {
 	entry, _ := had.(map[string]any)
 	location, _ := entry["location"].(json.Number)
 	flags, _ := entry["creation_flags"].(json.Number)
 	n, err := flags.Int64()
-	if location.String() != fmt.Sprint(unpacked) || entry["path"] != e.Path || err != nil {
+	n &^= allowFileAccess | loadedByDevTools
+	if location.String() != fmt.Sprint(unpacked) || entry["path"] != e.Path || err != nil || n&^ordinaryFlags != 0 {
 		return denied()
 	}
-	entry["creation_flags"] = json.Number(fmt.Sprint(n &^ (allowFileAccess | loadedByDevTools)))
+	entry["creation_flags"] = json.Number(fmt.Sprint(n))
 	entry["disable_reasons"] = []any{}
 	entry[withoutFileAccess] = false
 	return entry
