@@ -120,8 +120,8 @@ type helperState struct {
 	Read               string
 }
 
-// askHelper opens the helper's page as a client and asks its worker.
-func askHelper(c *tester, e Extension) (helperState, string) {
+// askHelper opens the helper's page as a client and asks its worker, until that was told of so many starts.
+func askHelper(c *tester, e Extension, started int) (helperState, string) {
 	c.t.Helper()
 	page := field(c.t, c.call("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + e.ID + "/page.html"}), "targetId")
 	session := field(c.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": page, "flatten": true}), "sessionId")
@@ -129,7 +129,8 @@ func askHelper(c *tester, e Extension) (helperState, string) {
 	testnet.Eventually(c.t, "the worker answers", func() bool {
 		m := c.try(session, "Runtime.evaluate", map[string]any{"expression": "chrome.runtime.sendMessage(0)", "awaitPromise": true,
 			"returnByValue": true})
-		return m.Error == nil && json.Unmarshal(m.Result, &r) == nil && r.Result.Value.Installed > 0
+		return m.Error == nil && json.Unmarshal(m.Result, &r) == nil && r.Result.Value.Installed > 0 &&
+			r.Result.Value.Started >= started
 	})
 	return r.Result.Value, session
 }
@@ -172,7 +173,7 @@ func TestExtensions(t *testing.T) {
 			t.Errorf("round %d: the page has %s of the script", round, got)
 		}
 		c := dial(t, serveGateway(t, b)+"/")
-		if got, _ := askHelper(c, e); got != (helperState{Installed: 1, Started: round}) {
+		if got, _ := askHelper(c, e, round); got != (helperState{Installed: 1, Started: round}) {
 			t.Errorf("round %d: %+v", round, got)
 		}
 		if m := c.try("", "Extensions.getExtensions", nil); m.Error == nil || m.Error.Message != notExtended {
@@ -244,7 +245,7 @@ func assertNoOtherWay(t *testing.T, p *profile, b *Browser, c *tester, e Extensi
 			conn.Close()
 		}
 	}()
-	_, session := askHelper(c, e)
+	_, session := askHelper(c, e, 0)
 	c.call(session, "Runtime.evaluate", map[string]any{"awaitPromise": true,
 		"expression": fmt.Sprintf("chrome.runtime.sendMessage(%d)", canary.Addr().(*net.TCPAddr).Port)})
 	page := b.mux.controller.openPages()[0].Session
