@@ -66,7 +66,7 @@ func (profileJSON) example() any {
 		AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto",
 		Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Args: "[]", Extensions: "[]",
 		Consistency: "warn",
-		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime()), DiskBytes: 12582912,
+		Status:      "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime()), DiskBytes: 12582912,
 		CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
 }
 

@@ -111,7 +111,7 @@ func (r *rig) newProfile(change ...func(*store.InsertProfileParams)) string {
 		AllowLocal: "[]", Consistency: "warn",
 		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]",
 		Extensions: "[]",
-		CreatedAt: 1, UpdatedAt: 1}
+		CreatedAt:  1, UpdatedAt: 1}
 	for _, fn := range change {
 		fn(&p)
 	}

@@ -129,7 +129,7 @@ func describeProfile(row *Profile) (id string, size int) {
 	size = 1000 + len(row.Name) + len(row.Notes) + len(row.SearchKey) + len(row.Tags) + len(row.TagsKey) + len(row.StartURLs) +
 		len(row.Locale) + len(row.AllowLocal) +
 		len(row.AllowHosts) + len(row.DenyHosts) + len(row.LocalhostVia) + len(row.FallbackProxyIDs) +
-		len(row.Extensions)
+		len(row.Extensions) + len(row.Args) + len(row.Sources)
 	if row.LastRun != nil {
 		size += len(*row.LastRun)
 	}
