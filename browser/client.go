@@ -160,6 +160,9 @@ func (c *client) submit(ctx context.Context, msg []byte) error {
 	if method == "Target.sendMessageToTarget" && wrapsDownloadBehavior(e.params.in(msg)) {
 		return c.sendError(msg, e, codeServer, "Not allowed: say where downloads go in a command of its own, not within another")
 	}
+	if s := c.mux.session(name); method == "WebAuthn.enable" && s != nil && s.client == c { // the client's own authenticators win
+		c.mux.passkeys.yield(s.target)
+	}
 	return c.forward(ctx, name, method, msg, e)
 }
 
@@ -245,6 +248,11 @@ func (c *client) prepare(s *session, method string, params []byte) (sent []byte,
 		return params, m.downloads.onContextDisposed(params)
 	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
 		s.ownAgent = true
+	case "WebAuthn.enable":
+		s.ownPasskeys = true
+	case "WebAuthn.disable":
+		s.ownPasskeys = false
+		return params, func(_ answer, deliver func()) { go m.takeBackPasskeys(s.target); deliver() }
 	case "Target.attachToTarget", "Target.setAutoAttach": // Chrome announces sessions on existing targets before its answer
 		joined := m.controller.attaching.begin()
 		return params, func(_ answer, deliver func()) { joined(); deliver() }

@@ -144,6 +144,7 @@ func (ctl *controller) onDialog(s *session, params []byte) {
 // onDetached is called when the controller's session on a target has ended.
 func (ctl *controller) onDetached(s *session) {
 	if s.kind == "page" {
+		ctl.mux.passkeys.closePage(s.target)
 		go ctl.closeOrphan(s)
 	}
 	ctl.mu.Lock()
@@ -204,6 +205,9 @@ func (ctl *controller) setUp(s *session, info TargetInfo, state *overrideState) 
 	if !ok {
 		ctl.closeTarget(s, "its overrides were not known in time")
 		return
+	}
+	if s.kind == "page" {
+		ctl.mux.passkeys.openPage(s.target, s.id)
 	}
 	overrides = append(overrides, override{"Target.setAutoAttach", autoAttachParams("service_worker", "browser", "tab", "browser_ui")})
 	acknowledged := ctl.sendOverrides(s, overrides)

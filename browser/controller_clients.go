@@ -34,8 +34,20 @@ func (ctl *controller) onClientAttached(s *session, waits bool) {
 // onClientDetached is called when a client's session has ended. Chrome then resets the user agent of the whole target, so the controller
 // sends its own again.
 func (ctl *controller) onClientDetached(s *session) {
+	if s.kind == "page" {
+		go ctl.mux.takeBackPasskeys(s.target)
+	}
 	for _, mine := range ctl.mux.controllerSessions(s.target) {
 		ctl.attaching.until(ctl.overrideSession(mine))
+	}
+}
+
+// takeBackPasskeys gives a page its authenticator again. The end of any session on a page ends the authenticators of all
+// (content/browser/devtools/protocol/webauthn_handler.cc, Disable). A client that still has its own keeps the page.
+func (m *mux) takeBackPasskeys(target string) {
+	its := m.sessionsWith(func(s *session) bool { return s.target == target && s.ownPasskeys })
+	if len(its) == 0 {
+		m.passkeys.takeBack(target)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 )
 
 // receive handles one message of Chrome: an answer or an event.
@@ -95,6 +96,8 @@ func (m *mux) dispatchToController(s *session, method string, params []byte) {
 		m.onDetached(s, params)
 	case method == "Fetch.requestPaused":
 		m.onRequestPaused(s, params)
+	case s != nil && strings.HasPrefix(method, "WebAuthn."):
+		m.passkeys.onEvent(s.target, method, params)
 	case s != nil && method == "Network.loadingFailed":
 		m.controller.onLoadingFailed(s, params)
 	case s != nil && method == dialogOpening && !claimed:

@@ -41,6 +41,7 @@ type mux struct {
 	settings      settingsTab
 	blocked       blockedTargets
 	visits        visits
+	passkeys      *passkeys
 }
 
 // Message ids and limits of queues.
@@ -57,16 +58,17 @@ const (
 
 // session is a flat DevTools session: one attachment to a target.
 type session struct {
-	id, parent string
-	target     string // target id
-	kind       string // target type: page, iframe, worker, …
-	context    string // browser context id
-	client     *client
-	held       []command // a resume that waits for the overrides, and the commands after it
-	heldBytes  int
-	isHeld     bool
-	ownAgent   bool // the client has overridden the user agent itself
-	holds      bool // the target is paused until the client resumes it
+	id, parent  string
+	target      string // target id
+	kind        string // target type: page, iframe, worker, …
+	context     string // browser context id
+	client      *client
+	held        []command // a resume that waits for the overrides, and the commands after it
+	heldBytes   int
+	isHeld      bool
+	ownAgent    bool // the client has overridden the user agent itself
+	ownPasskeys bool // the client has an authenticator of its own
+	holds       bool // the target is paused until the client resumes it
 
 	exposed map[string]*exposure // by target: what the session knows of targets that are, or may be, hidden
 }
@@ -89,7 +91,7 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 		holdsChanged: make(chan struct{}), blocked: blockedTargets{targets: map[string]departure{}},
 	}
 	m.backlog = newBacklog(m.endStalled)
-	m.controller, m.downloads = newController(m), newDownloads(m)
+	m.controller, m.downloads, m.passkeys = newController(m), newDownloads(m), newPasskeys(m, log)
 	return m
 }
 

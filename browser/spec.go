@@ -59,6 +59,9 @@ type Spec struct {
 	Args []string
 	// Cookies are set before any page loads, for a profile whose own file of them is lost; nil: none.
 	Cookies []state.Cookie
+	// Passkeys gives pages authenticators with the passkeys of Credentials; "": none.
+	Passkeys    PasskeyMode
+	Credentials []state.Credential
 	// Offline is a run without a network, for the profile's state alone. Listener is closed. No tab is restored, and the tabs of the last
 	// session stay for the next run.
 	Offline bool

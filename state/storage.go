@@ -50,6 +50,7 @@ type Credential struct {
 	PrivateKey string `json:"privateKey"` // PKCS#8, DER
 	PublicKey  string `json:"publicKey"`  // SPKI, DER
 	SignCount  int64  `json:"signCount"`
+	UserName   string `json:"userName,omitempty"` // as the site has given it
 }
 
 // StorageFile is what a file of Playwright's storageState has.
