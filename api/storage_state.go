@@ -104,6 +104,10 @@ func (in *clearInput) Resolve(huma.Context) []error {
 		f.require(state.CheckOrigin(o) == nil, element("body.origins", i), "Enter an origin such as https://shop.example, without a path.")
 	}
 	f.require(!in.Origins.given() || len(in.Origins.Value) > 0, "body.origins", "Name at least one origin, or null for all.")
+	for i, kind := range in.Kinds {
+		f.require(len(in.Origins.Value) == 0 || kind != "history" && kind != "downloads", element("body.kinds", i),
+			"Leave origins out: "+kind+" is of no origin.")
+	}
 	if in.Since.given() {
 		at, err := time.Parse(time.RFC3339, in.Since.Value)
 		f.require(err == nil && !at.After(time.Now()), "body.since", "Enter a time in the past, such as 2026-11-21T14:06:00Z.")
@@ -118,7 +122,7 @@ type clearRequest struct {
 	Body clearInput
 }
 
-func (clearRequest) problems() []*problem.Error { return stateProblems() }
+func (clearRequest) problems() []*problem.Error { return append(stateProblems(), runs.StillRunning()) }
 
 // Cleared says what was cleared.
 type Cleared struct {

@@ -160,10 +160,15 @@ func (c *client) submit(ctx context.Context, msg []byte) error {
 	if method == "Target.sendMessageToTarget" && wrapsDownloadBehavior(e.params.in(msg)) {
 		return c.sendError(msg, e, codeServer, "Not allowed: say where downloads go in a command of its own, not within another")
 	}
-	if s := c.mux.session(name); method == "WebAuthn.enable" && s != nil && s.client == c { // the client's own authenticators win
+	c.yieldPasskeys(name, method)
+	return c.forward(ctx, name, method, msg, e)
+}
+
+// yieldPasskeys leaves a page to a client that is about to enable WebAuthn: its own authenticators win.
+func (c *client) yieldPasskeys(name, method string) {
+	if s := c.mux.session(name); method == "WebAuthn.enable" && s != nil && s.client == c {
 		c.mux.passkeys.yield(s.target)
 	}
-	return c.forward(ctx, name, method, msg, e)
 }
 
 // answerClose answers Browser.close and ends the client, since clients must not close the browser.

@@ -31,15 +31,23 @@ func (b *Browser) Arguments() []string {
 		args = append(args, "--ignore-certificate-errors-spki-list="+b.spec.TrustSPKI)
 	}
 	if b.spec.Offline { // no site's code runs, so that sites share processes; that halves the time of a visit
-		args = append(args, "--disable-extensions", "--disable-site-isolation-trials", "--renderer-process-limit=2")
+		args = append(args, b.withoutExtensions(), "--disable-site-isolation-trials", "--renderer-process-limit=2")
 	}
-	if len(b.spec.Extensions) > 0 {
+	if len(b.spec.Extensions) > 0 || b.spec.Clear != nil {
 		args = append(args, "--enable-unsafe-extension-debugging") // Chrome before 139 has CDP's domain Extensions only with it
 	}
 	if !hasSession(b.spec.UserDataDir) {
 		args = append(args, BlankPage)
 	}
 	return args
+}
+
+// withoutExtensions keeps the profile's extensions from an offline run, but for the one that clears data.
+func (b *Browser) withoutExtensions() string {
+	if b.spec.Clear != nil {
+		return "--disable-extensions-except=" + clearerFolder(&b.spec)
+	}
+	return "--disable-extensions"
 }
 
 // Environment returns Chrome's environment as "KEY=value". It passes on only what a browser needs, since this process' environment may hold

@@ -96,11 +96,19 @@ func (m *mux) dispatchToController(s *session, method string, params []byte) {
 		m.onDetached(s, params)
 	case method == "Fetch.requestPaused":
 		m.onRequestPaused(s, params)
-	case s != nil && strings.HasPrefix(method, "WebAuthn."):
+	case s != nil:
+		m.onPageEvent(s, method, params, claimed)
+	}
+}
+
+// onPageEvent handles an event of a page's own domains.
+func (m *mux) onPageEvent(s *session, method string, params []byte, claimed bool) {
+	switch {
+	case strings.HasPrefix(method, "WebAuthn."):
 		m.passkeys.onEvent(s.target, method, params)
-	case s != nil && method == "Network.loadingFailed":
+	case method == "Network.loadingFailed":
 		m.controller.onLoadingFailed(s, params)
-	case s != nil && method == dialogOpening && !claimed:
+	case method == dialogOpening && !claimed:
 		m.controller.onDialog(s, params)
 	}
 }

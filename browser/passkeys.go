@@ -282,7 +282,8 @@ type cdpPasskey struct {
 // site would take for a stolen passkey otherwise (WebAuthn, 6.1.1).
 func chromeCredential(c state.Credential) cdpPasskey {
 	return cdpPasskey{ID: standard(c.ID), Resident: true, RPID: c.RPID, PrivateKey: standard(c.PrivateKey),
-		UserHandle: standard(c.UserHandle), SignCount: max(c.SignCount, time.Now().Unix()), Eligible: true, BackedUp: true, UserName: c.UserName, DisplayName: c.UserName}
+		UserHandle: standard(c.UserHandle), SignCount: max(c.SignCount, time.Now().Unix()), Eligible: true, BackedUp: true,
+		UserName: c.UserName, DisplayName: c.UserName}
 }
 
 func (c cdpPasskey) passkey() state.Credential {

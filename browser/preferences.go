@@ -142,8 +142,12 @@ func writeSettings(s *Spec) error {
 	if err != nil {
 		return err
 	}
+	permissions, err := clearedPermissions(s)
+	if err != nil {
+		return err
+	}
 	if err := mergeInto(filepath.Join(dir, "Preferences"),
-		slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages, prediction, extensions)); err != nil {
+		slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages, prediction, extensions, permissions)); err != nil {
 		return err
 	}
 	return errors.Join(written(), kept(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))

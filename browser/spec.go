@@ -67,6 +67,8 @@ type Spec struct {
 	Offline bool
 	// Extensions are loaded before any page loads. They get no files of this machine, whatever they ask for.
 	Extensions []Extension
+	// Clear is what an offline run clears; nil: nothing.
+	Clear *ClearOptions
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment as "KEY=value", and replaces what is there.

@@ -82,7 +82,7 @@ func (b *Browser) prepare() error {
 	if err := emptyFolder(b.spec.TempDir); err != nil {
 		return fmt.Errorf("make the temporary folder: %w", err)
 	}
-	if err := writeStandIns(&b.spec); err != nil {
+	if err := errors.Join(writeStandIns(&b.spec), writeClearer(&b.spec)); err != nil {
 		return fmt.Errorf("write into the temporary folder: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Join(b.filesDir(), "downloads"), 0o700); err != nil {

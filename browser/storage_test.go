@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"warren/state"
 )
@@ -143,4 +144,73 @@ func TestOffline(t *testing.T) {
 	if err != nil || len(faults) > 0 || len(got) != 1 {
 		t.Errorf("the storage is %v, %v, %v", got, faults, err)
 	}
+}
+
+// TestClear: an offline run clears what it is told to, of the origins that are named, and nothing else.
+func TestClear(t *testing.T) {
+	t.Parallel()
+	p := newProfile(t)
+	b := p.start()
+	if err := b.OpenPages(t.Context(), []string{"http://tab.test/tab"}); err != nil {
+		t.Fatal(err)
+	}
+	pageAt(t, b, "/tab")
+	var stored []state.Origin
+	var cookies []state.Cookie
+	for _, host := range []string{"a.test", "b.test"} {
+		stored = append(stored, state.Origin{Origin: "https://" + host, LocalStorage: []state.Item{{Name: "n", Value: "v"}}})
+		cookies = append(cookies, state.Cookie{Name: "c", Value: "1", Domain: host, Path: "/", Secure: true, Session: true})
+	}
+	if _, err := b.WriteStorage(t.Context(), stored, false); err != nil {
+		t.Fatal(err)
+	}
+	if refused, err := b.WriteCookies(t.Context(), cookies, nil); err != nil || len(refused) > 0 {
+		t.Fatal(err, refused)
+	}
+	for _, origin := range []string{"https://a.test", "https://b.test"} {
+		call(t, b, "", "Browser.setPermission",
+			map[string]any{"permission": map[string]string{"name": "geolocation"}, "setting": "denied", "origin": origin})
+	}
+	b.Stop(t.Context(), false)
+
+	clear := func(o ClearOptions) (hosts []string) {
+		t.Helper()
+		spec := p.spec()
+		spec.Offline, spec.Clear = true, &o
+		b := p.open(spec)
+		if err := b.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.ClearData(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		left, err := b.Cookies(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range left {
+			hosts = append(hosts, c.Domain)
+		}
+		b.Stop(t.Context(), false)
+		files, err := ReadStoredOrigins(p.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range files.Local {
+			hosts = append(hosts, o.Origin)
+		}
+		slices.Sort(hosts)
+		return hosts
+	}
+	want := func(got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("there is %v, want %v", got, want)
+		}
+	}
+	want(clear(ClearOptions{Kinds: []string{"cookies", "storage"}, Since: time.Now().Add(time.Hour)}), "a.test", "b.test", "https://a.test",
+		"https://b.test")
+	want(clear(ClearOptions{Kinds: []string{"cookies", "storage", "cache"}, Origins: []string{"https://a.test"}}), "b.test", "https://b.test")
+	want(clear(ClearOptions{Kinds: []string{"history"}}), "b.test", "https://b.test")
+	want(clear(ClearOptions{Kinds: []string{"storage", "permissions"}}), "b.test")
 }

@@ -2,22 +2,52 @@ package runs
 
 import (
 	"context"
+	"slices"
 	"time"
 
-	"warren/problem"
+	"warren/shim"
 	"warren/store"
 )
 
-// ClearOptions says what of a profile's data is cleared.
+// Clears data of profiles that do not run.
+
+// ClearOptions says what of a profile's data is cleared. Origins narrows the kinds that belong to origins; the others are not cleared then.
 type ClearOptions struct {
 	Kinds, Origins []string
 	Since          time.Time // zero: since ever
 }
 
 // Cleared says what was cleared.
-type Cleared struct{ Bytes int64 }
+type Cleared struct{ Bytes int64 } // how much smaller the profile's folder is
 
-// Clear clears data of a profile.
-func (m *Manager) Clear(context.Context, store.Profile, ClearOptions) (Cleared, error) {
-	return Cleared{}, problem.New(problem.Unavailable, "not_yet", "Not yet.")
+// Clear clears data of a profile. The error is profile_running while its browser runs: pages would write again what was cleared.
+func (m *Manager) Clear(ctx context.Context, row store.Profile, o ClearOptions) (Cleared, error) {
+	release, err := m.holdAtRest(ctx, row.ID)
+	if err != nil {
+		return Cleared{}, err
+	}
+	defer release()
+	data, err := m.prepareData(ctx, row, Options{})
+	if err != nil {
+		return Cleared{}, err
+	}
+	data.clear = &shim.ClearOptions{Kinds: o.Kinds, Origins: o.Origins, Since: o.Since}
+	before := folderBytes(m.profileDir(row.ID))
+	err = m.openOffline(ctx, row, data, func(c *shim.Client) error { return stateProblem(c.ClearState(context.WithoutCancel(ctx))) })
+	if err == nil && slices.Contains(o.Kinds, "downloads") && len(o.Origins) == 0 {
+		err = m.clearDownloads(row.ID, o.Since)
+	}
+	return Cleared{max(0, before-folderBytes(m.profileDir(row.ID)))}, err
+}
+
+// clearDownloads removes the files of the last run. The caller holds the profile.
+func (m *Manager) clearDownloads(profileID string, since time.Time) error {
+	dir := m.profileDir(profileID)
+	all, err := shim.StoredDownloads(dir)
+	for _, d := range all {
+		if err == nil && !d.BeganAt.Before(since) {
+			err = shim.RemoveStoredDownload(dir, d.Name)
+		}
+	}
+	return err
 }

@@ -60,7 +60,7 @@ func (m *Manager) openOffline(ctx context.Context, row store.Profile, data prepa
 	if err != nil {
 		return err
 	}
-	spec.CookieKey, spec.RestoreCookies = data.cookieKey, data.restore
+	spec.CookieKey, spec.RestoreCookies, spec.Clear = data.cookieKey, data.restore, data.clear
 	release, err := m.claimStarting(ctx)
 	if err != nil {
 		return err

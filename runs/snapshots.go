@@ -155,8 +155,9 @@ func (m *Manager) sweepData(ctx context.Context, clockTrusted bool) error {
 // preparedData is what a start knows of its profile's data.
 type preparedData struct {
 	warnings  []Warning
-	cookieKey []byte // what the cookies are sealed with; nil: they are not kept
-	restore   bool   // the kept cookies take the place of Chrome's own file
+	cookieKey []byte             // what the cookies are sealed with; nil: they are not kept
+	clear     *shim.ClearOptions // what an offline run clears; nil: nothing
+	restore   bool               // the kept cookies take the place of Chrome's own file
 }
 
 // prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run

@@ -365,7 +365,7 @@ func (s Spec) browser(log *slog.Logger) browser.Spec {
 		Headless: s.Headless, Args: s.Args, Files: s.Files, Protected: s.Protected,
 		Siblings: tempPrefixes(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable,
 		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver, Extensions: s.extensions(),
-		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Offline: s.Offline, Logger: log}
+		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Offline: s.Offline, Clear: s.Clear, Logger: log}
 }
 
 // filesDir returns the run's own folder for clients' files; "": it has no clients.

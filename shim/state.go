@@ -28,6 +28,9 @@ type (
 	// StorageFault is what could not be read or written of an origin.
 	StorageFault = browser.StorageFault
 
+	// ClearOptions says what of a profile's data is cleared.
+	ClearOptions = browser.ClearOptions
+
 	// StateRead says what is read of a profile's state.
 	StateRead struct {
 		Cookies      bool     `json:"cookies"`
@@ -78,6 +81,9 @@ func (k *stateKeeper) handle(mux *http.ServeMux) {
 	mux.HandleFunc("POST /state/read", stateHandler(k.readState))
 	mux.HandleFunc("POST /state/write", stateHandler(k.writeState))
 	mux.HandleFunc("POST /state/redo", stateHandler(k.redoState))
+	mux.HandleFunc("POST /state/clear", stateHandler(func(ctx context.Context, _ struct{}) (struct{}, error) {
+		return struct{}{}, k.browser.ClearData(ctx)
+	}))
 }
 
 // stateHandler serves a function of the state.

@@ -19,3 +19,8 @@ func (c *Client) WriteState(ctx context.Context, w StateWrite) (out StateWritten
 func (c *Client) RedoState(ctx context.Context) (out StateWritten, err error) {
 	return out, c.call(ctx, http.MethodPost, "/state/redo", nil, &out)
 }
+
+// ClearState clears what Spec.Clear says.
+func (c *Client) ClearState(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/state/clear", nil, nil)
+}

@@ -114,6 +114,13 @@ func TestStateThereAndBack(t *testing.T) {
 	if now := s.state(other); now != was {
 		t.Errorf("another profile has\n%s\nwant\n%s", now, was)
 	}
+	s.do("POST", "/profiles/"+other+"/clear", map[string]any{"kinds": []string{"cookies", "history"}}, 200, nil)
+	s.do("POST", "/profiles/"+other+"/clear",
+		map[string]any{"kinds": []string{"storage"}, "origins": []string{"https://shop.example"}}, 200, nil)
+	if now := s.state(other); now != `{"cookies":null,"origins":[{"origin":"http://`+testnet.LocalSite+
+		`:8080","localStorage":[{"name":"a","value":"1"}]}]}` && !strings.HasPrefix(now, `{"cookies":[],`) {
+		t.Errorf("cleared, the profile has %s", now)
+	}
 }
 
 // numberedState is a state whose every value is n.
