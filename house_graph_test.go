@@ -18,7 +18,7 @@ const anything = "anything"
 var mayImport = map[string][]string{
 	"main": {"api", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store", "proxy", "shim", "web",
 		"leaks"},
-	"api":            {"runs", "snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "proxy", "web"},
+	"api":            {"comeover", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "proxy", "web"},
 	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store"},
 	"pool":           {"events", "problem", "store", "proxy"},
@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {}, "packs": {},
 	"extensions": {},
 	"archive":    {"packs"},
+	"comeover":   {"state", "proxy"},
 	"testnet":    {},
 	"bench":      {anything}, // measures each of them by itself
 	"tests":      {anything}, // drives the product from outside, and reads its files

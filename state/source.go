@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -23,8 +24,24 @@ type source struct {
 }
 
 // newSource reads text from r. Its limit is MaxBytes.
-func newSource(r io.Reader) *source {
-	in := bufio.NewReader(&limited{r: r, left: MaxBytes})
+func newSource(r io.Reader) *source { return newSourceOf(r, MaxBytes) }
+
+// ReadText returns the text of a whole file as UTF-8 without a byte order mark. It reads UTF-8, and UTF-16 with a byte order mark, of at
+// most most bytes. Errors are a *FileError, or one of r.
+func ReadText(r io.Reader, most int64) ([]byte, error) {
+	src := newSourceOf(r, most)
+	text, err := io.ReadAll(src)
+	if errors.Is(err, errTooLarge) {
+		return nil, &FileError{Index: -1, Large: true, Message: fmt.Sprintf("The file is larger than %d MiB.", most>>20)}
+	}
+	if err != nil {
+		return nil, src.explain(err)
+	}
+	return text, nil
+}
+
+func newSourceOf(r io.Reader, most int64) *source {
+	in := bufio.NewReader(&limited{r: r, left: most})
 	text := &counter{r: decoded(in)}
 	return &source{Reader: bufio.NewReader(text), text: text}
 }
