@@ -8,6 +8,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -34,6 +35,8 @@ type Browser struct {
 	emulation *emulation
 	gate      *gate
 	phases    Stopwatch // used by Start only, and constant afterwards
+
+	refusedCookies int // of the spec's, by Chrome; set by Start, and constant afterwards
 
 	version   Installed
 	userAgent string
@@ -137,6 +140,10 @@ func (b *Browser) Warnings() []Warning {
 	if b.spec.WebRTC == WebRTCDefault {
 		all = append(all, Warning{
 			"webrtc_direct", "webrtc is default: pages learn this machine's addresses, and their WebRTC goes out beside the relay."})
+	}
+	if n := b.refusedCookies; n > 0 {
+		all = append(all, Warning{"cookies_refused", fmt.Sprintf("The browser has refused %d of %d cookies that were set at its start.", n,
+			len(b.spec.Cookies))})
 	}
 	return all
 }

@@ -63,8 +63,8 @@ func (b *Browser) WriteCookies(ctx context.Context, set, remove []state.Cookie) 
 	return refused, nil
 }
 
-// restoreCookies sets cookies. One that Chrome refuses, such as one that has expired, keeps no other from being set.
-func (m *mux) restoreCookies(ctx context.Context, all []state.Cookie) error {
+// restoreCookies sets cookies. One that Chrome refuses keeps no other from being set, and no browser from starting. refused counts them.
+func (m *mux) restoreCookies(ctx context.Context, all []state.Cookie) (refused int, err error) {
 	params := make([]cookieParam, 0, len(all))
 	for _, c := range all {
 		if !c.Opaque {
@@ -72,18 +72,18 @@ func (m *mux) restoreCookies(ctx context.Context, all []state.Cookie) error {
 		}
 	}
 	if len(params) == 0 || m.setCookies(ctx, params) == nil {
-		return nil
+		return 0, nil
 	}
-	refused := 0
 	for i := range params {
-		if m.setCookies(ctx, params[i:i+1]) != nil {
+		err := m.setCookies(ctx, params[i:i+1])
+		if _, said := errors.AsType[*ProtocolError](err); err != nil && !said {
+			return 0, fmt.Errorf("set cookie %d of %d: %w", i+1, len(params), err)
+		}
+		if err != nil {
 			refused++
 		}
 	}
-	if ctx.Err() != nil || refused == len(params) {
-		return fmt.Errorf("none of %d cookies could be restored", len(params))
-	}
-	return nil
+	return refused, nil
 }
 
 func (m *mux) setCookies(ctx context.Context, params []cookieParam) error {

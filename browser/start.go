@@ -311,7 +311,7 @@ func (b *Browser) handshake(ctx context.Context) error {
 		return err
 	}
 	if b.hasGate() {
-		if err := m.restoreCookies(ctx, b.spec.Cookies); err != nil {
+		if b.refusedCookies, err = m.restoreCookies(ctx, b.spec.Cookies); err != nil {
 			return err
 		}
 		m.controller.reloadEarlyTabs(ctx, b.gate, len(b.spec.Cookies) > 0 || loaded)

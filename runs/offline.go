@@ -61,6 +61,7 @@ func (m *Manager) openOffline(ctx context.Context, row store.Profile, data prepa
 		return err
 	}
 	spec.CookieKey, spec.RestoreCookies, spec.Clear = data.cookieKey, data.restore, data.clear
+	spec.PendingCookies = data.pending
 	release, err := m.claimStarting(ctx)
 	if err != nil {
 		return err
@@ -153,4 +154,25 @@ func (m *Manager) settleStateWrite(ctx context.Context, row store.Profile, data 
 		_, err := c.RedoState(ctx)
 		return stateProblem(err)
 	})
+}
+
+// setPending has a browser without a network set the cookies that wait for a start, so that a copy of the data has them. The caller holds
+// the profile.
+func (m *Manager) setPending(ctx context.Context, profileID string) error {
+	if isMissing(m.profileDir(profileID)) {
+		return nil
+	}
+	row, err := m.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: profileID})
+	if err != nil || row.Temporary {
+		return err
+	}
+	key, err := m.snapshots.CookieKey(ctx, row.WorkspaceID, row.ID, shim.CookieKeySize)
+	if err != nil || !shim.CookiesPend(m.profileDir(row.ID), row.ID, key) {
+		return err
+	}
+	data, err := m.prepareData(ctx, row, Options{})
+	if err != nil || !data.pending {
+		return err
+	}
+	return m.openOffline(ctx, row, data, func(*shim.Client) error { return nil })
 }

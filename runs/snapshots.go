@@ -158,6 +158,7 @@ type preparedData struct {
 	cookieKey []byte             // what the cookies are sealed with; nil: they are not kept
 	clear     *shim.ClearOptions // what an offline run clears; nil: nothing
 	restore   bool               // the kept cookies take the place of Chrome's own file
+	pending   bool               // cookies wait for this start
 }
 
 // prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run
@@ -182,6 +183,9 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options)
 	}
 	if err := m.inspectData(ctx, row, o, kept, &d); err != nil || row.Temporary {
 		return d, err
+	}
+	if d.pending = shim.CookiesPend(m.profileDir(row.ID), row.ID, d.cookieKey); d.pending {
+		return d, nil
 	}
 	w, err := m.settleStateWrite(ctx, row, d)
 	if w.Code != "" {
@@ -297,7 +301,11 @@ func (m *Manager) Snapshot(ctx context.Context, row store.Profile, r snapshots.R
 	if err != nil {
 		return store.Snapshot{}, err
 	}
-	s, _, err := m.save(ctx, row.ID, r)
+	err = m.setPending(ctx, row.ID)
+	var s store.Snapshot
+	if err == nil {
+		s, _, err = m.save(ctx, row.ID, r)
+	}
 	release()
 	if ran {
 		_, started := m.Start(ctx, row, Options{Asker: asker})
@@ -376,6 +384,9 @@ func (m *Manager) DataOf(ctx context.Context, profileID string) (store.Snapshot,
 		return store.Snapshot{}, err
 	}
 	defer release()
+	if err := m.setPending(ctx, profileID); err != nil {
+		return store.Snapshot{}, err
+	}
 	s, _, err := m.save(ctx, profileID, snapshots.Request{Reason: snapshots.Asked})
 	return s, err
 }

@@ -74,7 +74,7 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 		p, err := m.plan(ctx, row, o)
 		if err == nil {
 			p.warnings = append(p.warnings, data.warnings...)
-			p.spec.CookieKey, p.spec.RestoreCookies = data.cookieKey, data.restore
+			p.spec.CookieKey, p.spec.RestoreCookies, p.spec.PendingCookies = data.cookieKey, data.restore, data.pending
 		}
 		return p, err
 	})

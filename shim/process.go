@@ -263,15 +263,9 @@ func (p *process) open() error {
 	}
 	spec := p.spec.browser(p.log)
 	spec.Spare = p.network
-	if p.spec.RestoreCookies {
-		k, err := ReadCookies(p.spec.ProfileDir, p.spec.ProfileID, p.spec.CookieKey)
-		if err != nil {
-			return err
-		}
-		if k == nil {
-			return errors.New("there are no kept cookies")
-		}
-		spec.Cookies = k.Cookies
+	var err error
+	if spec.Cookies, err = p.spec.startCookies(); err != nil {
+		return err
 	}
 	b, err := browser.Open(spec)
 	if err != nil {
@@ -333,6 +327,11 @@ func (p *process) diedEarly(err error) error {
 // completeStart opens the start pages and the port for Selenium, and records what the browser reports about itself.
 func (p *process) completeStart(ctx context.Context) error {
 	b := p.browser
+	if p.spec.PendingCookies {
+		if err := p.stateKeeper().pendingSet(); err != nil {
+			return err
+		}
+	}
 	if len(p.spec.StartURLs) > 0 {
 		if !p.spec.StarterFiles {
 			b.KeepDownloads()

@@ -79,10 +79,11 @@ type Spec struct {
 	CookieKey    []byte        `json:"cookieKey"`    // what the kept cookies are sealed with; none: they are not kept
 	// RestoreCookies sets the cookies that are kept, since Chrome's own file of them is lost.
 	RestoreCookies bool          `json:"restoreCookies"`
-	Extensions     []Extension   `json:"extensions"` // that are loaded before the first page
-	Offline        bool          `json:"offline"`    // a run without a network, for the profile's state alone
-	Clear          *ClearOptions `json:"clear"`      // what an offline run clears; nil: nothing
-	Warm           bool          `json:"warm"`       // the browser starts now, and belongs to the profile of a second Spec
+	PendingCookies bool          `json:"pendingCookies"` // sets the cookies that wait for a start (PendCookies)
+	Extensions     []Extension   `json:"extensions"`     // that are loaded before the first page
+	Offline        bool          `json:"offline"`        // a run without a network, for the profile's state alone
+	Clear          *ClearOptions `json:"clear"`          // what an offline run clears; nil: nothing
+	Warm           bool          `json:"warm"`           // the browser starts now, and belongs to the profile of a second Spec
 }
 
 // Extension is an unpacked extension.

@@ -208,6 +208,8 @@ type stateNote struct {
 	Write StateWrite `json:"write"`
 	Done  time.Time  `json:"done"`  // when the browser had it all; zero: not yet
 	Tries int        `json:"tries"` // how often it was begun again
+
+	AtStart bool `json:"atStart,omitempty"` // of cookies alone, which the next start sets (PendCookies)
 }
 
 // noteState keeps a note of a write. A profile without a key has none: it is temporary, and ends with its run.

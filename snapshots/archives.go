@@ -105,6 +105,12 @@ func (k *Keeper) Discard(file *os.File) {
 	_ = os.Remove(file.Name()) //nolint:errcheck // it is gone already, but on Windows; there the next start removes what stays
 }
 
+// Staging returns a new folder of the data folder for what is being imported. What a killed server leaves of it the next start removes.
+func (k *Keeper) Staging() (dir string, err error) {
+	dir, err = os.MkdirTemp(k.data, importPrefix)
+	return dir, k.problemOf(err)
+}
+
 // Archive is an archive that was received whole and verified.
 type Archive struct {
 	*archive.Archive
@@ -114,8 +120,13 @@ type Archive struct {
 // Close ends the use of an archive.
 func (a *Archive) Close() { a.release() }
 
-// Archived is a profile in an archive.
-type Archived = archive.Content
+// What archives have.
+type (
+	Archived = archive.Content
+
+	// About is what an archive says of a profile beside its data.
+	About = archive.About
+)
 
 // OpenArchive verifies an archive to its last byte: nothing in it can lie outside of a profile's data. It waits for its turn, since that
 // takes a processor. The archive must be closed. The error is archive_refused, and says what to do.
@@ -178,7 +189,7 @@ func importProblem(err error) error {
 		err               error
 		location, message string
 	}{
-		{archive.ErrNoArchive, ofFile, "This file is no archive of Warren. Choose one that an export made."},
+		{archive.ErrNoArchive, ofFile, NoArchive},
 		{archive.ErrTruncated, ofFile, "The archive is cut short, or its end is damaged. Copy it again, or export it again."},
 		{archive.ErrNewer, ofFile, "A newer Warren made the archive. Import it with that version or a later one."},
 		{archive.ErrPassphrase, ofPassphrase, "The passphrase is wrong, or the beginning of the archive is damaged."},
@@ -197,9 +208,13 @@ func importProblem(err error) error {
 	return err
 }
 
+// NoArchive says which files can be imported.
+const NoArchive = "This file cannot be imported. Choose an archive of Warren, an export of another product, a CSV file whose first line " +
+	"names its columns, or a zip or tar file of a folder of Chrome's user data."
+
 // Refused is the error for an archive that is not taken.
 func Refused(faults ...problem.Fault) *problem.Error {
-	e := problem.New(problem.Invalid, "archive_refused", "The archive was not imported, and nothing was changed. `errors` says what to do.")
+	e := problem.New(problem.Invalid, "archive_refused", "The file was not imported, and nothing was changed. `errors` says what to do.")
 	e.Faults = faults
 	return e
 }

@@ -235,7 +235,10 @@ func Damaged(err error) *problem.Error {
 }
 
 // problemOf gives errors of the disk and of damaged objects their kind.
-func (k *Keeper) problemOf(err error) error {
+func (k *Keeper) problemOf(err error) error { return k.ProblemOf(err) }
+
+// ProblemOf gives errors of files their kind: disk_full, data_unwritable or snapshot_damaged. Others stay as they are.
+func (k *Keeper) ProblemOf(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return problem.DiskFull(err)
