@@ -25,7 +25,8 @@ type apiClient struct {
 	Data string `env:"WARREN_DATA" placeholder:"DIR" help:"The server's data folder, whose admin.key is taken where WARREN_API_KEY is not set."`
 	JSON bool   `name:"json" env:"WARREN_JSON" help:"Print JSON."`
 
-	secret string // the key, where it is known already
+	secret string      // the key, where it is known already
+	extra  http.Header // of requests, beside those of every one
 }
 
 // key is WARREN_API_KEY (or WARREN_API_KEY_FILE), else the admin key that the first serve left in the data folder.
@@ -97,6 +98,9 @@ func (c *apiClient) open(ctx context.Context, method, path, kind string, body io
 	req.Header.Set("Authorization", "Bearer "+key)
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
+	}
+	for name := range c.extra {
+		req.Header.Set(name, c.extra.Get(name))
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

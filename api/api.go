@@ -44,6 +44,7 @@ type API struct {
 	uploadQuota  *quota        // by profile id
 	listings     chan struct{} // semaphore: one token for each list of downloads that is being read
 	adding       chan struct{} // semaphore: one token for each package of an extension that is being unpacked
+	listsRead    chan struct{} // semaphore: lists of profiles that are read into memory
 	runs         *runs.Manager
 	events       *events.Log
 	pool         *pool.Pool
@@ -82,7 +83,7 @@ func New(d Deps) *API {
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
 		jobs:        jobs{most: maxJobProfiles},
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
-		adding: make(chan struct{}, maxAdding), writeTime: writeTime}
+		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
 	s.routes()
 	for _, operation := range slowOperations() {

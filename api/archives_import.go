@@ -22,29 +22,43 @@ import (
 	"warren/store"
 )
 
-// Imports profiles from an archive. It is received whole and verified to its last byte before anything else is written.
+// Imports profiles from an archive. It is received whole and verified to its last byte before anything else is written. Files of other
+// products go to import_others.go.
 
-// ImportedProfile says what became of a profile of an archive.
+// ImportedProfile says what became of a profile of a file.
 type ImportedProfile struct {
-	ID             string         `json:"id" doc:"The profile that was made."`
+	ID             string         `json:"id" doc:"The profile that was made; empty in a dry run, and if it was refused."`
+	Number         int            `json:"number" doc:"Its place in the file, from 1." example:"1"`
+	Line           int            `json:"line" doc:"Where it begins in a file of text, from 1; 0 in others." example:"0"`
+	Result         string         `json:"result" enum:"created,refused" doc:"refused: reason says why. In a dry run: what would become of it."`
+	Reason         string         `json:"reason" doc:"Why it was refused: sentences. Empty if it was not."`
 	ArchivedID     string         `json:"archivedId" doc:"The id that it had where it was exported."`
 	Name           string         `json:"name" example:"Shop, Berlin"`
 	Bytes          int64          `json:"bytes" doc:"Of its data; 0: the settings alone."`
 	BrowserVersion string         `json:"browserVersion" doc:"The full version that last opened the data; empty if it is not known." example:"156.0.8078.79"`
 	System         string         `json:"system" doc:"That the data are from: linux, darwin or windows."`
-	Warnings       []runs.Warning `json:"warnings" doc:"What does not travel. setting_left_out: a setting that this server refuses. proxy_missing: its proxy is not here, and it does not start before it has one. fallback_left_out: a fallback is not here. sealed_by_system: another machine's system seals cookies and passwords. newer_browser: no browser here is as new as its data."`
+	ProxyID        *string        `json:"proxyId" doc:"Its proxy, which was made or was here already; null: none, or not yet made in a dry run."`
+	Proxy          string         `json:"proxy" enum:"none,created,existing,missing" doc:"missing: it has a proxy that cannot be used, and does not start before it has another."`
+	Cookies        int            `json:"cookies" doc:"Cookies that its first start sets. Those in the data of a browser are not counted." example:"0"`
+	Warnings       []runs.Warning `json:"warnings" doc:"What does not travel. setting_left_out: a setting that this server refuses. proxy_missing: its proxy is not here, and it does not start before it has one. fallback_left_out: a fallback is not here. sealed_by_system: another machine's system seals cookies and passwords. newer_browser: no browser here is as new as its data. left_out: something that no profile here can have, or a cookie that Chrome would refuse. proxy_password: its proxy is here with another password."`
 }
 
 // ImportedProfiles is the answer of an import.
 type ImportedProfiles struct {
-	Warren   string            `json:"warren" doc:"The version that made the archive." example:"1.4.0"`
+	Format   string            `json:"format" enum:"warren,adspower,gologin,dolphin,multilogin,bitbrowser,csv,chrome" doc:"What the file is, by its content. warren: an archive. chrome: a folder of Chrome's user data."`
+	DryRun   bool              `json:"dryRun" doc:"Nothing was made."`
+	Created  int               `json:"created" doc:"Profiles that were made, or would be."`
+	Refused  int               `json:"refused" doc:"Profiles that were not taken."`
+	Proxies  int               `json:"proxies" doc:"Proxies that were made, or would be."`
+	Warren   string            `json:"warren" doc:"The version that made the archive; empty for other files." example:"1.4.0"`
 	Sealed   bool              `json:"sealed"`
-	Profiles []ImportedProfile `json:"profiles" nullable:"false" doc:"In the order of the archive."`
+	Profiles []ImportedProfile `json:"profiles" nullable:"false" doc:"In the order of the file."`
 }
 
 func (ImportedProfiles) example() any {
-	return ImportedProfiles{Warren: "1.4.0", Sealed: true, Profiles: []ImportedProfile{{ID: exampleProfileID, ArchivedID: exampleRunID,
-		Name: "Shop, Berlin", Bytes: 135056589, BrowserVersion: "156.0.8078.79", System: "linux",
+	return ImportedProfiles{Format: "warren", Created: 1, Warren: "1.4.0", Sealed: true, Profiles: []ImportedProfile{{ID: exampleProfileID,
+		Number: 1, Result: "created", Proxy: "missing", ArchivedID: exampleRunID, Name: "Shop, Berlin",
+		Bytes: 135056589, BrowserVersion: "156.0.8078.79", System: "linux",
 		Warnings: []runs.Warning{withoutProxy()}}}}
 }
 
@@ -52,6 +66,7 @@ func (ImportedProfiles) example() any {
 type importOptions struct {
 	workspace string
 	same      bool // the ids that the profiles had
+	dryRun    bool
 }
 
 // readImportOptions reads the query, and returns all its faults at once.
@@ -61,14 +76,14 @@ func readImportOptions(c *caller, raw string) (in importOptions, err error) {
 	f.require(err == nil, "query", "The query cannot be read. Write & between parameters, and % as %25.")
 	for name, values := range query {
 		switch {
-		case name != "workspaceId" && name != "as":
+		case name != "workspaceId" && name != "as" && name != "dryRun":
 			f.add("query."+name, "Unknown parameter. Remove it, or check its spelling.", nil)
 		case len(values) > 1:
 			f.add("query."+name, "Give this parameter once.", nil)
 		}
 	}
 	f.require(!query.Has("as") || slices.Contains([]string{"new", "same"}, query.Get("as")), "query.as", "Enter new or same.")
-	in.same = query.Get("as") == "same"
+	in.same, in.dryRun = query.Get("as") == "same", f.truth(query, "dryRun")
 	in.workspace = f.workspace(c, "query.workspaceId", opt[string]{Set: query.Has("workspaceId"), Value: query.Get("workspaceId")})
 	return in, f.problem()
 }
@@ -101,7 +116,7 @@ func (s *API) importProfiles(w http.ResponseWriter, r *http.Request) error {
 		return uploadProblem(r, err)
 	}
 	defer s.runs.Snapshots().Discard(file)
-	take := func(w http.ResponseWriter, r *http.Request) error { return s.takeArchive(w, r, file, size, in) }
+	take := func(w http.ResponseWriter, r *http.Request) error { return s.takeFile(w, r, file, size, in) }
 	if key == "" {
 		return take(w, r)
 	}
@@ -125,18 +140,36 @@ func (s *API) takeArchive(w http.ResponseWriter, r *http.Request, file io.Reader
 	if err != nil {
 		return err
 	}
-	if requestOf(ctx).made == "" {
+	if requestOf(ctx).made == "" && !in.dryRun {
 		err = s.importAll(ctx, a, t)
 	} else {
-		err = t.each(ctx, s.store.Read()) // all that is missing is the answer
+		err = t.each(ctx, s.store.Read()) // a dry run, or all that is missing is the answer
 	}
 	if err != nil {
 		return err
 	}
-	if len(t.out.Profiles) == 1 {
-		w.Header().Set("Location", Prefix+"/profiles/"+t.out.Profiles[0].ID)
+	return writeImported(w, r, t.out)
+}
+
+// writeImported answers an import.
+func writeImported(w http.ResponseWriter, r *http.Request, out ImportedProfiles) error {
+	var made []string
+	for i := range out.Profiles {
+		p := &out.Profiles[i]
+		if out.DryRun {
+			p.ID = ""
+		}
+		if p.ID != "" {
+			made = append(made, p.ID)
+		}
 	}
-	return writeJSON(w, r, http.StatusCreated, t.out)
+	if out.DryRun {
+		return writeJSON(w, r, http.StatusOK, out)
+	}
+	if len(made) == 1 {
+		w.Header().Set("Location", Prefix+"/profiles/"+made[0])
+	}
+	return writeJSON(w, r, http.StatusCreated, out)
 }
 
 // taking is one import: which profiles become which.
@@ -151,7 +184,8 @@ type taking struct {
 
 // newTaking chooses the ids. Those of before must be free.
 func (s *API) newTaking(ctx context.Context, a *snapshots.Archive, in importOptions) (*taking, error) {
-	t := &taking{API: s, importOptions: in, profiles: a.Profiles(), out: ImportedProfiles{Warren: a.Warren, Sealed: a.Sealed}}
+	t := &taking{API: s, importOptions: in, profiles: a.Profiles(), out: ImportedProfiles{Format: "warren",
+		DryRun: in.dryRun, Created: len(a.Profiles()), Warren: a.Warren, Sealed: a.Sealed}}
 	if len(t.profiles) > maxArchived {
 		return nil, refusedFile(fmt.Sprintf("The archive has %d profiles. Import at most %d at a time: export them in parts.",
 			len(t.profiles), maxArchived))
@@ -277,8 +311,8 @@ func (t *taking) each(ctx context.Context, q *store.Queries) error {
 		if err != nil {
 			return err
 		}
-		out := ImportedProfile{ID: row.ID, ArchivedID: p.ID, Name: row.Name, BrowserVersion: p.Browser, System: p.System,
-			Warnings: append(warnings, t.lost(p)...)}
+		out := ImportedProfile{ID: row.ID, Number: i + 1, Result: "created", ArchivedID: p.ID, Name: row.Name, BrowserVersion: p.Browser,
+			System: p.System, ProxyID: row.ProxyID, Proxy: proxyState(row), Warnings: append(warnings, t.lost(p)...)}
 		if p.Data != nil {
 			out.Bytes = p.Data.Bytes
 		}

@@ -179,13 +179,14 @@ func showArchives(o *huma.OpenAPI) {
 	for _, p := range o.Paths["/profiles/export"].Get.Parameters {
 		p.Required = p.Required || p.Name == "ids"
 	}
-	post := plainOperation("importProfiles", "Import profiles with their data", "profiles", nil, nil)
+	post := plainOperation("importProfiles", "Import profiles with their data, or of another product", "profiles", nil, nil)
 	schema := o.Components.Schemas.Schema(reflect.TypeFor[ImportedProfiles](), true, "")
 	problems := []*problem.Error{idTaken(), idempotencyConflict()}
 	addProblemExamples(o, append(problems, snapshots.Refused(problem.Fault{Location: "body", Message: "The archive is damaged. Copy it " +
 		"again, or export it again."})))
-	post.Responses = map[string]*huma.Response{"201": {Description: "Created", Content: map[string]*huma.MediaType{"application/json": {
-		Schema: schema, Example: plain(ImportedProfiles{}.example())}}}, "default": post.Responses["default"]}
+	answer := map[string]*huma.MediaType{"application/json": {Schema: schema, Example: plain(ImportedProfiles{}.example())}}
+	post.Responses = map[string]*huma.Response{"201": {Description: "Created", Content: answer},
+		"200": {Description: "With dryRun: what would be created", Content: answer}, "default": post.Responses["default"]}
 	post.Description = descriptions["importProfiles"] + "\n\nScope: `write`, and `secrets` too."
 	text := &huma.Schema{Type: huma.TypeString}
 	post.Parameters = []*huma.Param{
@@ -193,7 +194,9 @@ func showArchives(o *huma.OpenAPI) {
 			Description: "The workspace that gets the profiles. Without it: the key's only workspace, else default."},
 		{Name: "as", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"new", "same"}},
 			Description: "new (the default): each profile gets a new id. same: each gets the id that it had where it was exported; 409 " +
-				"`duplicate` if that is taken."},
+				"`duplicate` if that is taken. Only for archives."},
+		{Name: "dryRun", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean},
+			Description: "Says what would become of the file, and makes nothing. The answer is 200."},
 		{Name: "X-Warren-Passphrase", In: "header", Schema: text, Description: "Opens an archive that a passphrase seals, as UTF-8."},
 		{Name: "X-Warren-Identity", In: "header", Schema: text,
 			Description: "Opens an archive that an age recipient seals: its identity, AGE-SECRET-KEY-1…."},
