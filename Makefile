@@ -97,6 +97,7 @@ fuzz:
 	go test -run '^$$' -fuzz '^FuzzPack$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./packs
 	go test -run '^$$' -fuzz '^FuzzCookies$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./state
 	go test -run '^$$' -fuzz '^FuzzRead$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./comeover
+	go test -run '^$$' -fuzz '^FuzzUnpack$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./userdata
 	go test -run '^$$' -fuzz '^FuzzStorageState$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./state
 	go test -run '^$$' -fuzz '^FuzzExtension$$' -fuzztime $(or $(FUZZTIME),10m) -fuzzminimizetime 20x ./extensions
 

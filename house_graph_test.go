@@ -16,9 +16,10 @@ const anything = "anything"
 
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
-	"main": {"api", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store", "proxy", "shim", "web",
+	"main": {"api", "userdata", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store", "proxy", "shim", "web",
 		"leaks"},
-	"api":            {"comeover", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "proxy", "web"},
+	"api": {"comeover", "userdata", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store",
+		"extensions", "proxy", "web"},
 	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store"},
 	"pool":           {"events", "problem", "store", "proxy"},
@@ -32,6 +33,7 @@ var mayImport = map[string][]string{
 	"extensions": {},
 	"archive":    {"packs"},
 	"comeover":   {"state", "proxy"},
+	"userdata":   {"snapshots"},
 	"testnet":    {},
 	"bench":      {anything}, // measures each of them by itself
 	"tests":      {anything}, // drives the product from outside, and reads its files

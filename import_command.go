@@ -14,20 +14,22 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/api"
+	"warren/userdata"
 )
 
 type importCommand struct {
 	apiClient
-	Path      string `arg:"" help:"The file; - reads standard input."`
-	Workspace string `env:"WARREN_IMPORT_WORKSPACE" help:"The workspace that gets the profiles."`
-	DryRun    bool   `env:"WARREN_IMPORT_DRY_RUN" help:"Say what would become of it, and do nothing."`
-	As        string `default:"new" enum:"new,same" env:"WARREN_IMPORT_AS" help:"Of an archive: new, or same, to keep the profiles' ids."`
+	Path      string   `arg:"" help:"The file, or a folder of Chrome's user data; - reads standard input."`
+	Profile   []string `env:"WARREN_IMPORT_PROFILE" help:"Of a folder: which of its profiles, such as Default or 'Profile 1'. May be given several times. Default: all."`
+	Workspace string   `env:"WARREN_IMPORT_WORKSPACE" help:"The workspace that gets the profiles."`
+	DryRun    bool     `env:"WARREN_IMPORT_DRY_RUN" help:"Say what would become of it, and do nothing."`
+	As        string   `default:"new" enum:"new,same" env:"WARREN_IMPORT_AS" help:"Of an archive: new, or same, to keep the profiles' ids."`
 }
 
 // Run imports profiles and prints what became of each. What seals an archive stands in WARREN_PASSPHRASE or WARREN_IDENTITY, or in the
 // files that WARREN_PASSPHRASE_FILE or WARREN_IDENTITY_FILE names.
 func (i *importCommand) Run(ctx context.Context, c *console) error {
-	body, err := i.open(c)
+	body, err := i.open(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -47,6 +49,9 @@ func (i *importCommand) Run(ctx context.Context, c *console) error {
 		q.Set("dryRun", "true")
 	}
 	res, err := i.apiClient.open(ctx, http.MethodPost, "/profiles/import?"+q.Encode(), "application/octet-stream", body)
+	if refused, ok := errors.AsType[*userdata.Refusal](err); ok { // the folder, and not the server
+		return refused
+	}
 	if err != nil {
 		return err
 	}
@@ -65,7 +70,7 @@ func (i *importCommand) Run(ctx context.Context, c *console) error {
 }
 
 // open opens what is to be imported.
-func (i *importCommand) open(c *console) (io.ReadCloser, error) {
+func (i *importCommand) open(ctx context.Context, c *console) (io.ReadCloser, error) {
 	if i.Path == "-" {
 		return io.NopCloser(c.stdin), nil
 	}
@@ -74,6 +79,12 @@ func (i *importCommand) open(c *console) (io.ReadCloser, error) {
 		return nil, misusef("%v", err)
 	}
 	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		return i.pack(ctx), f.Close()
+	}
+	if err == nil && len(i.Profile) > 0 {
+		err = errors.New("--profile is for folders of user data")
+	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is no file")
 	}
@@ -81,6 +92,16 @@ func (i *importCommand) open(c *console) (io.ReadCloser, error) {
 		return nil, misusef("%s: %v", i.Path, errors.Join(err, f.Close()))
 	}
 	return f, nil
+}
+
+// pack returns a tar file of the folder, as it is being written. What is wrong with the folder is the error of reading it.
+func (i *importCommand) pack(ctx context.Context) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		err := userdata.Pack(ctx, w, i.Path, i.Profile)
+		w.CloseWithError(err) //nolint:errcheck // it never fails
+	}()
+	return r
 }
 
 // seal sets a header from the environment: a secret stands on no command line.

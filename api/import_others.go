@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"warren/snapshots"
 	"warren/state"
 	"warren/store"
+	"warren/userdata"
 )
 
 // Imports profiles of other products (package comeover). They are written in one transaction: a profile is there with its proxy and its
@@ -33,10 +36,65 @@ func (s *API) takeFile(w http.ResponseWriter, r *http.Request, file io.ReaderAt,
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if !isText(head[:n]) {
-		return s.takeArchive(w, r, file, size, in)
+	switch {
+	case isText(head[:n]):
+		return s.takeList(w, r, file, size, in)
+	case userdata.IsOne(head[:n]) && !bytes.HasPrefix(head, []byte("archive.json\x00")):
+		return s.takeFolder(w, r, file, size, in)
 	}
-	return s.takeList(w, r, file, size, in)
+	return s.takeArchive(w, r, file, size, in)
+}
+
+// takeFolder imports the profiles of a folder of Chrome's user data.
+func (s *API) takeFolder(w http.ResponseWriter, r *http.Request, file io.ReaderAt, size int64, in importOptions) error {
+	if in.same {
+		return onlyArchives()
+	}
+	keeper := s.runs.Snapshots()
+	dir, err := keeper.Staging()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			s.log.Warn("what an import has left stays until the next start", "cause", err)
+		}
+	}()
+	found, err := userdata.Unpack(r.Context(), file, size, dir, keeper.HasRoom)
+	if refused, ok := errors.AsType[*userdata.Refusal](err); ok {
+		return snapshots.Refused(problem.Fault{Location: "body", Message: refused.Message})
+	}
+	if err != nil {
+		return keeper.ProblemOf(err)
+	}
+	a := &arrival{API: s, importOptions: in, out: ImportedProfiles{Format: "chrome", DryRun: in.dryRun}}
+	for i, p := range found {
+		a.all = append(a.all, s.newcomerFrom(i+1, p))
+	}
+	return a.take(w, r)
+}
+
+// newcomerFrom makes the settings of a profile of Chrome, and says what of its data does not travel.
+func (s *API) newcomerFrom(number int, p userdata.Profile) *newcomer {
+	n := &newcomer{out: ImportedProfile{Number: number, ArchivedID: p.Folder, Name: p.Name, Bytes: p.Bytes, BrowserVersion: p.Version,
+		System: p.System, Warnings: []runs.Warning{}, Proxy: "none"}, settings: map[string]any{"name": p.Name}, folder: p.Dir}
+	if c := p.Cookies; c.Sealed > 0 || p.System != "" && p.System != "linux" {
+		n.warn("sealed_by_system", fmt.Sprintf("Of %d cookies %d are sealed by a keyring, a keychain or Windows, and cannot be opened "+
+			"here; saved passwords are sealed so too. The browser drops them: sign in again.", c.All, c.Sealed))
+	}
+	have := s.runs.DefaultMajor()
+	if have != "" && majorOf(p.Version) > majorOf(have) {
+		n.refuse("Version " + p.Version + " wrote it, and this server's browser is of version " + have +
+			". Install one that is as new first.")
+	}
+	if p.Version == "" {
+		n.warn("version_unknown", "The folder does not say which version of the browser wrote it. An older browser may not read all of it.")
+	}
+	return n
+}
+
+func onlyArchives() error {
+	return problem.NotValid(problem.Fault{Location: "query.as", Message: "Only an archive of Warren has ids that profiles can keep."})
 }
 
 // isText reports whether a file may be a list of profiles: it begins with text, and not as an archive that is sealed.
@@ -68,7 +126,7 @@ func (s *API) takeList(w http.ResponseWriter, r *http.Request, file io.ReaderAt,
 		return listProblem(err)
 	}
 	if in.same {
-		return problem.NotValid(problem.Fault{Location: "query.as", Message: "Only an archive of Warren has ids that profiles can keep."})
+		return onlyArchives()
 	}
 	a := &arrival{API: s, importOptions: in, out: ImportedProfiles{Format: cmp.Or(string(list.Format), "csv"), DryRun: in.dryRun}}
 	for _, p := range list.Profiles {
@@ -287,6 +345,14 @@ func (a *arrival) insert(ctx context.Context, q *store.Queries, at int64) error 
 	}
 	for _, n := range a.taken {
 		if err := q.AddProfile(ctx, insertOf(n.row)); err != nil {
+			return err
+		}
+		if n.folder == "" {
+			continue
+		}
+		err := store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: n.row.ID, Status: n.row.Status,
+			DiskBytes: &n.out.Bytes, Due: new("on")})) // a backup has it then
+		if err != nil {
 			return err
 		}
 	}

@@ -100,18 +100,18 @@ var descriptions = map[string]string{
 		"with it loses its files.",
 	"importProfiles": "The body is an archive, as an export makes it, or what another product exports: AdsPower's text export, " +
 		"JSON of the APIs of AdsPower, GoLogin, Dolphin Anty, Multilogin X and BitBrowser, or CSV with a first line that " +
-		"names its columns (name, proxy, cookies, tags, notes, os). The content decides, and not the media type. " +
-		"docs/coming-over.md says what is taken of each.\n\nProfiles of another product get their proxies, of which equal " +
-		"ones that are here are used again, and cookies, which their first start sets before any page loads. `warnings` say " +
-		"what is left out and why. A profile that cannot be read whole is refused, and the others are made in one " +
-		"transaction. If none can be taken the answer is 422 `archive_refused`.\n\nAn archive is received whole and verified " +
-		"to its last byte before anything is written. All its profiles are there afterwards, or none. They come with settings " +
-		"and data, as new profiles, and are unpacked when they first start. `temporary` does not travel: they are " +
-		"kept.\n\n`warnings` say for each profile what did not travel, such as a proxy that this server does not have. Such a " +
-		"profile does not start before it has another. An archive that is damaged, cut short or sealed otherwise is 422 " +
-		"`archive_refused`. Nothing is left of it, nor of an import that fails or is cancelled.\n\nAn archive brings " +
-		"settings, extensions and logins into the workspace. Import only what you trust. Its import is recorded (GET /audit). " +
-		"Of archives with a passphrase one is opened at a time. Takes `Idempotency-Key`.",
+		"names its columns (name, proxy, cookies, tags, notes, os), or a zip, tar or tar.gz file of a folder of Chrome's user " +
+		"data. The content decides, and not the media type. docs/coming-over.md says what is taken of each.\n\nProfiles of " +
+		"another product get their proxies, of which equal ones that are here are used again, and cookies, which their first " +
+		"start sets before any page loads. `warnings` say what is left out and why. A profile that cannot be read whole is " +
+		"refused, and the others are made in one transaction. If none can be taken the answer is 422 `archive_refused`.\n\nAn " +
+		"archive is received whole and verified to its last byte before anything is written. All its profiles are there " +
+		"afterwards, or none. They come with settings and data, as new profiles, and are unpacked when they first start. " +
+		"`temporary` does not travel: they are kept.\n\n`warnings` say for each profile what did not travel, such as a proxy " +
+		"that this server does not have. Such a profile does not start before it has another. An archive that is damaged, cut " +
+		"short or sealed otherwise is 422 `archive_refused`. Nothing is left of it, nor of an import that fails or is " +
+		"cancelled.\n\nAn archive brings settings, extensions and logins into the workspace. Import only what you trust. Its " +
+		"import is recorded (GET /audit). Of archives with a passphrase one is opened at a time. Takes `Idempotency-Key`.",
 	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing here. " +
 		"Each profile is handled as by the single operation. Nothing is undone if others fail.\n\n" +
 		"With `ids` the answer is 200: `results` has one entry per id, in the order given, with the HTTP status of the single " +

@@ -74,6 +74,10 @@ type leftOut struct{}
 // Leaves reports whether a path of a profile's folder is in no snapshot.
 func (leftOut) Leaves(at string, isDir bool) bool { return leaveOut(at, isDir) }
 
+// LeavesOut reports whether a file or a folder of a profile's folder, such as chrome/Default/Cache, is of no use elsewhere. Whoever asks
+// for a file must have asked for the folders above it.
+func LeavesOut(at string, isDir bool) bool { return leaveOut(at, isDir) }
+
 // leaveOut reports whether a snapshot leaves out a file or a folder with all below it. The path is of a profile's folder, with
 // slashes, such as chrome/Default/Cache. Whoever walks the folder asks for a folder before what it holds.
 func leaveOut(at string, isDir bool) bool {

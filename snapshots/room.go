@@ -21,6 +21,9 @@ func (k *Keeper) hasRoom(size int64) error {
 	return nil
 }
 
+// HasRoom returns disk_full if there is no room for so many bytes beside a reserve.
+func (k *Keeper) HasRoom(size int64) error { return k.problemOf(k.hasRoom(size)) }
+
 // roomy is a body that ends with ENOSPC where the reserve begins.
 type roomy struct {
 	io.Reader

@@ -16,8 +16,10 @@ import (
 type importedView struct {
 	Created, Refused, Proxies int
 	Profiles                  []struct {
-		ID, Result, Reason, Proxy string
-		Cookies                   int
+		ID, Result, Reason, Proxy, System string
+		Cookies                           int
+		Bytes                             int64
+		Warnings                          []struct{ Code, Message string }
 	}
 }
 
@@ -31,7 +33,7 @@ func (s *liveServer) imports(code int, args ...string) (out importedView) {
 	if got := cmd.ProcessState.ExitCode(); got != code {
 		s.t.Fatalf("warren import exits with %d, want %d:\n%s%s", got, code, &stdout, &stderr)
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil && code != 2 {
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil && code == 0 {
 		s.t.Fatalf("%v: %s%s", err, &stdout, &stderr)
 	}
 	return out
@@ -92,4 +94,43 @@ func TestImportAndStart(t *testing.T) {
 	if exists(filepath.Join(g.data, "profiles", second, "state.sealed")) {
 		t.Error("the cookies still wait for a start")
 	}
+}
+
+// TestImportUserData: a folder that a Chrome has written becomes a profile with its logins and its settings, by `warren import DIR`. What
+// another keyring has sealed is told. A folder of a newer browser, or one that is open, is refused.
+func TestImportUserData(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newTestbed(t)
+	s := g.serve()
+	proxy := s.addProxy(nil)
+	id := s.profile(map[string]any{"proxyId": proxy})
+	s.withCookie(id, "in")
+	dir := filepath.Join(g.data, "profiles", id, "chrome")
+	s.imports(1, dir) // it runs
+	s.stop(id)
+	made := s.imports(0, dir)
+	if made.Created != 1 || made.Profiles[0].Bytes == 0 || made.Profiles[0].System != "linux" || len(made.Profiles[0].Warnings) > 0 {
+		t.Fatalf("%+v", made)
+	}
+	other := made.Profiles[0].ID
+	s.do("PUT", "/profiles/"+other, map[string]any{"proxyId": proxy}, 200, nil)
+	s.start(other, map[string]any{"startUrls": []string{s.world.url("/moved")}})
+	if v := s.world.await(t, "/moved", 1); !strings.Contains(v.cookie, "kept=in") {
+		t.Errorf("the page sends %q", v.cookie)
+	}
+	cookies := filepath.Join(dir, "Default", "Cookies")
+	if text, err := os.ReadFile(cookies); err != nil || bytes.Count(text, []byte("v10")) == 0 {
+		t.Fatalf("Chrome's file has no sealed cookies, %v", err)
+	} else if err := os.WriteFile(cookies, bytes.ReplaceAll(text, []byte("v10"), []byte("v11")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if sealed := s.imports(0, "--dry-run", dir); len(sealed.Profiles[0].Warnings) != 1 ||
+		!strings.Contains(sealed.Profiles[0].Warnings[0].Message, "sealed") {
+		t.Errorf("%+v", sealed)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "Last Version"), []byte("999.0.0.0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.imports(1, dir)
 }
