@@ -74,6 +74,7 @@ type commands struct {
 	Key     keyCommands     `cmd:"" help:"Create, list and revoke API keys."`
 	Proxy   proxyCommands   `cmd:"" help:"Import, export, list and check proxies."`
 	Import  importCommand   `cmd:"" help:"Import profiles: an archive, another product's export, CSV, or a folder of Chrome's user data."`
+	Compat  compatCommand   `cmd:"" help:"Answer as the local API of another product, for scripts that know only that."`
 	Browser browserCommands `cmd:"" help:"List the browsers of this machine, and add, install and remove builds for profiles that declare a version."`
 	Backup  backupCommand   `cmd:"" help:"Back the data folder up, also while its server runs."`
 	Restore restoreCommand  `cmd:"" help:"Make a data folder from a backup."`
