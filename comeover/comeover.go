@@ -72,8 +72,10 @@ type File struct {
 }
 
 // Read reads a file whose content tells its format. now decides which cookies have expired. Errors are a *state.FileError, or one of r.
-func Read(r io.Reader, now time.Time) (*File, error) {
-	text, err := state.ReadText(r, MaxBytes)
+func Read(r io.Reader, now time.Time) (*File, error) { return read(r, MaxBytes, now) }
+
+func read(r io.Reader, most int64, now time.Time) (*File, error) {
+	text, err := state.ReadText(r, most)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 
 func now() time.Time { return time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC) }
 
-func read(t testing.TB, text string) *File {
+func fileOf(t testing.TB, text string) *File {
 	t.Helper()
 	f, err := Read(strings.NewReader(text), now())
 	if err != nil {
@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := read(t, string(text))
+		f := fileOf(t, string(text))
 		if f.Format != want.format || len(f.Profiles) != len(want.lines) {
 			t.Errorf("%s: %s with %d profiles", name, f.Format, len(f.Profiles))
 			continue
@@ -117,7 +117,7 @@ func TestEncodings(t *testing.T) {
 	const text = "name=Zürich 😀\nacc_id=1\nproxytype=noproxy\n"
 	for _, x := range []string{text, "\xef\xbb\xbf" + text, inUTF16(text, binary.LittleEndian, "\xff\xfe"),
 		inUTF16(text, binary.BigEndian, "\xfe\xff"), strings.ReplaceAll(text, "\n", "\r\n")} {
-		if f := read(t, x); f.Profiles[0].Name != "Zürich 😀" {
+		if f := fileOf(t, x); f.Profiles[0].Name != "Zürich 😀" {
 			t.Errorf("%q is read as %+v", x, f.Profiles[0])
 		}
 	}
@@ -160,20 +160,10 @@ func TestRefusedFiles(t *testing.T) {
 		}
 	}
 	var large *state.FileError
-	if _, err := Read(&endless{}, now()); !errors.As(err, &large) || !large.Large {
+	if _, err := read(strings.NewReader(strings.Repeat("name=a\n", 1<<18)), 1<<20, now()); !errors.As(err, &large) || !large.Large ||
+		!strings.Contains(err.Error(), "1 MiB") {
 		t.Error(err)
 	}
-}
-
-// endless is a file without an end.
-type endless struct{}
-
-// Read implements io.Reader.
-func (endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = ' '
-	}
-	return len(p), nil
 }
 
 // TestRefusedProfiles: a profile of which a part cannot be read is refused as a whole, and the others are taken.
@@ -196,7 +186,7 @@ func TestRefusedProfiles(t *testing.T) {
 		"[{" + fmt.Sprintf(many, numbers...) + "}]": "too many",
 		"name,notes\n\"a\"b,c\nd,e\n":               "no CSV",
 	} {
-		f := read(t, text)
+		f := fileOf(t, text)
 		if got := strings.Join(f.Profiles[0].Faults, " "); !strings.Contains(got, want) || strings.Contains(got, "secret") {
 			t.Errorf("%.60q: %q", text, got)
 		}
@@ -218,7 +208,7 @@ func TestProxies(t *testing.T) {
 		"proxytype=luminati\nproxy=":                  "missing",
 		"proxytype=socks4\nproxy=h.example:1:u:p":     "missing",
 	} {
-		p := read(t, "name=a\n"+text).Profiles[0]
+		p := fileOf(t, "name=a\n"+text).Profiles[0]
 		if got := strings.Split(line(p), "|")[4]; got != want {
 			t.Errorf("%q: %s", text, got)
 		}
@@ -237,7 +227,7 @@ func TestOneLargeCookie(t *testing.T) {
 		t.Skip("it takes 200 MiB")
 	}
 	value := strings.Repeat("a", 64<<20)
-	f := read(t, `name=a`+"\n"+`cookie=[{"domain":"a.example","name":"a","value":"`+value+`","path":"/"}]`)
+	f := fileOf(t, `name=a`+"\n"+`cookie=[{"domain":"a.example","name":"a","value":"`+value+`","path":"/"}]`)
 	if got := strings.Join(f.Profiles[0].Faults, " "); !strings.Contains(got, "larger than 64 MiB") {
 		t.Error(got)
 	}

@@ -19,7 +19,7 @@ const (
 	maxProfiles = 100
 	maxFiles    = 500_000
 	maxState    = 16 << 20 // bytes of Local State
-	spare       = 64 << 20
+	spare       = 16 << 20
 	maxRatio    = 200 // unpacked bytes for each of the file
 	lookAgain   = 16 << 20
 )
