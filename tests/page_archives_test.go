@@ -55,6 +55,25 @@ func (h *byHand) archivesByHand() {
 	}
 	h.streamedExport(made)
 	h.do("DELETE", "/profiles/"+made+"?permanent=true", nil, 204, nil)
+	h.importsList()
+}
+
+// importsList imports a list of another product. The dialog says what is left out, and which profile was refused.
+func (h *byHand) importsList() {
+	h.person.t.Helper()
+	file := filepath.Join(h.dir, "list.csv")
+	if err := os.WriteFile(file, []byte("name,proxy\nFrom elsewhere,ssh://a.example:22\n,\"socks5://a.example:1\"\n"), 0o600); err != nil {
+		h.person.t.Fatal(err)
+	}
+	h.person.goes("#/profiles")
+	h.clicks("Import")
+	h.chooses("dialog input[type=file]", file)
+	h.reads("dialog", "This is no archive of Warren")
+	h.clicks("Import")
+	h.reads("dialog", "Its proxy is left out")
+	h.reads("dialog", "It was not imported. It has neither a name nor an id.")
+	h.clicks("Done")
+	h.do("DELETE", "/profiles/"+h.newest()+"?permanent=true", nil, 204, nil)
 }
 
 // exportedFile waits for the only file of the folder, and returns its path.

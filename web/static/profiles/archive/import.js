@@ -1,4 +1,4 @@
-// The dialog that imports profiles from a file that an export made.
+// The dialog that imports profiles from a file: an archive, or what another product exports.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../../html.js';
 import { useApp } from '../../app-context.js';
@@ -35,7 +35,7 @@ export function ImportDialog({ file: given, close }) {
     const headers = {};
     if (kind === 'passphrase') headers['X-Warren-Passphrase'] = asHeader(passphrase.trim());
     if (kind === 'identity') headers['X-Warren-Identity'] = asHeader(/AGE-SECRET-KEY-\S+/.exec(identity)?.[0] || identity.trim());
-    const query = { workspaceId: app.model.workspace.value, as: same ? 'same' : undefined };
+    const query = { workspaceId: app.model.workspace.value, as: same && kind !== 'other' ? 'same' : undefined };
     let made;
     try {
       made = await app.api.upload('/profiles/import', query, headers, file, signal, setSent);
@@ -43,20 +43,21 @@ export function ImportDialog({ file: given, close }) {
       if (problem.name === 'AbortError') return;
       throw worded(problem);
     }
-    if (made.profiles.some(({ warnings }) => warnings.length)) return setAnswer(made);
+    if (made.profiles.some(({ warnings, reason }) => warnings.length || reason)) return setAnswer(made);
     say(app, made);
     close();
   });
   if (answer) return html`<${Done} answer=${answer} close=${close} />`;
   const done = file && sent >= file.size;
   const foot = html`<button type="button" class="button" onClick=${leave}>Cancel</button><button class="button primary" disabled=${form.busy || !file || !kind || kind === 'none'}>${form.busy ? 'Importing…' : 'Import'}</button>`;
-  return html`<${Dialog} title="Import profiles" lead="From a file that an export of Warren made, with settings, logins and data." close=${leave}><${Form} form=${form} work=${send} foot=${foot}>
+  return html`<${Dialog} title="Import profiles" lead="From an archive of Warren, or from a file of another product." close=${leave}><${Form} form=${form} work=${send} foot=${foot}>
     <div class="fields"><${Chooser} file=${file} choose=${setFile} busy=${form.busy} />
-      ${kind === 'none' && html`<p class="fault wide" role="alert">This file is no archive of Warren. Choose one that an export made.</p>`}
+      ${kind === 'none' && html`<p class="fault wide" role="alert">This file is empty. Choose another.</p>`}
+      ${kind === 'other' && html`<div class="wide"><${Notice}><p>This is no archive of Warren. Exports of other products, CSV and packed folders of Chrome’s user data become new profiles, with their proxies and cookies.</p><//></div>`}
       ${kind === 'passphrase' && html`<${Text} form=${form} name="passphrase" member="X-Warren-Passphrase" label="Passphrase" type="password" autocomplete="off" wide autofocus />`}
       ${kind === 'identity' && html`<${Text} form=${form} name="identity" member="X-Warren-Identity" label="age identity" type="password" autocomplete="off" wide autofocus placeholder="AGE-SECRET-KEY-1…" hint="Of one of the recipients that it was sealed for. It is used for this import alone." />`}
       ${kind === 'open' && html`<div class="wide"><${Notice}><p>This file is not sealed: anybody may have changed it. Import it only if you trust where it comes from.</p><//></div>`}
-      ${kind && kind !== 'none' && html`<${Tick} form=${form} name="same" label="Keep their ids" hint="To restore profiles that were deleted, or to move them to this server. Otherwise each becomes a new profile." />`}
+      ${kind && kind !== 'none' && kind !== 'other' && html`<${Tick} form=${form} name="same" label="Keep their ids" hint="To restore profiles that were deleted, or to move them to this server. Otherwise each becomes a new profile." />`}
       ${form.busy && html`<div class="wide transfer" role="status"><span>${done ? 'Checking and unpacking…' : `${bytes(sent)} of ${bytes(file.size)} sent`}</span>
         <progress max=${file.size || 1} value=${done ? undefined : sent} aria-label="Import"></progress></div>`}</div><//><//>`;
 }
@@ -86,20 +87,20 @@ function Chooser({ file, choose, busy }) {
     <input type="file" class="visually-hidden" name="file" disabled=${busy} autofocus=${!file} aria-label="Archive" onChange=${(event) => { if (event.currentTarget.files[0]) choose(event.currentTarget.files[0]); }} /></label>`;
 }
 
-function titleOf({ profiles }) {
-  return profiles.length === 1 ? `Imported ${profiles[0].name}` : `Imported ${count(profiles.length, 'profile')}`;
+function titleOf({ profiles, created }) {
+  return profiles.length === 1 ? `Imported ${profiles[0].name}` : `Imported ${count(created, 'profile')}`;
 }
 
 function say(app, answer) {
   const ids = answer.profiles.map(({ id }) => id);
-  app.toasts.say({ text: titleOf(answer), more: 'With settings and data, which are unpacked at the first start.', tone: 'good', action: ids.length === 1 && { label: 'Show', run: () => app.router.go(href('profiles', undefined, ids)) } });
+  app.toasts.say({ text: titleOf(answer), more: answer.format === 'warren' ? 'With settings and data, which are unpacked at the first start.' : 'With their proxies and cookies.', tone: 'good', action: ids.length === 1 && { label: 'Show', run: () => app.router.go(href('profiles', undefined, ids)) } });
 }
 
 // Done says what did not travel.
 function Done({ answer, close }) {
-  const some = answer.profiles.filter(({ warnings }) => warnings.length);
+  const some = answer.profiles.filter(({ warnings, reason }) => warnings.length || reason);
   return html`<${Dialog} title=${titleOf(answer)} lead=${answer.profiles.length === 1 ? 'Not everything could come along.' : `For ${some.length} of them not everything could come along.`} close=${close}>
-    <div class="dialog-content"><ul class="imported" aria-label="What did not travel">${some.map(({ id, name, warnings }) => html`<li key=${id}>
-      ${answer.profiles.length > 1 && html`<strong><${Name}>${name}<//></strong>`}<ul>${warnings.map(({ message }) => html`<li key=${message}>${message}</li>`)}</ul></li>`)}</ul></div>
+    <div class="dialog-content"><ul class="imported" aria-label="What did not travel">${some.map(({ number, name, reason, warnings }) => html`<li key=${number}>
+      ${answer.profiles.length > 1 && html`<strong><${Name}>${name}<//></strong>`}<ul>${reason && html`<li>It was not imported. ${reason}</li>`}${warnings.map(({ message }) => html`<li key=${message}>${message}</li>`)}</ul></li>`)}</ul></div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer><//>`;
 }

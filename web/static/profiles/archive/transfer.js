@@ -45,8 +45,8 @@ export async function forget(file) {
 // KINDS are the first letters of an archive, and what opens it.
 const KINDS = [['age-encryption.org/v1\n-> scrypt ', 'passphrase'], ['age-encryption.org/v1\n', 'identity'], ['archive.json\0', 'open']];
 
-// kindOf says what opens a file: passphrase, identity, open (nothing), or none (it is no archive).
+// kindOf says what opens a file: passphrase, identity, open (nothing), other (it is no archive: the server reads it), or none (it is empty).
 export async function kindOf(file) {
   const start = new TextDecoder('latin1').decode(await file.slice(0, 64).arrayBuffer());
-  return KINDS.find(([letters]) => start.startsWith(letters))?.[1] || 'none';
+  return KINDS.find(([letters]) => start.startsWith(letters))?.[1] || (start ? 'other' : 'none');
 }

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-WI7D7DN2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-AZITKGJ3.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1004,7 +1004,7 @@ await response.body.pipeThrough(count2).pipeTo(await file.createWritable(),{sign
 [`age-encryption.org/v1
 -> scrypt `,"passphrase"],[`age-encryption.org/v1
 `,"identity"],["archive.json\0","open"]];async function kindOf2(file){let start2=new TextDecoder("latin1").decode(await file.slice(0,64).arrayBuffer());return KINDS.
-find(([letters])=>start2.startsWith(letters))?.[1]||"none"}var SHORTEST=8,SEALS=[["passphrase","With a passphrase"],["recipient","For an age key"],["unsealed","Not sealed"]],AFTER={passphrase:"Keep the passphrase: witho\
+find(([letters])=>start2.startsWith(letters))?.[1]||(start2?"other":"none")}var SHORTEST=8,SEALS=[["passphrase","With a passphrase"],["recipient","For an age key"],["unsealed","Not sealed"]],AFTER={passphrase:"Keep the passphrase: witho\
 ut it nobody can open the file.",recipient:"Whoever has the key’s identity can open it.",unsealed:"It is not sealed: keep it where nobody else can read it."};
 function ExportDialog({profiles,close}){let app=useApp(),form=useForm({seal:"passphrase",passphrase:"",again:"",recipient:"",sure:!1}),[received,setReceived]=d(
 0),ending=T(null),{seal}=form.values,what=profiles.length===1?profiles[0].name:count(profiles.length,"profile"),leave=()=>{ending.current?.abort(),close()},send=async values=>{
@@ -1036,17 +1036,18 @@ slice(0,10).map(name=>html`<li><${Name}>${name}<//></li>`)}${names2.length>10&&h
 null),form=useForm({passphrase:"",identity:"",same:!1}),told=useTold("The profiles were not imported");A(()=>{setKind(""),form.setProblem(null),file&&kindOf2(file).
 then(setKind,()=>setKind("none"))},[file]);let leave=()=>{ending.current?.abort(),close()},send=({passphrase,identity,same})=>told(async()=>{setSent(0);let{signal}=ending.
 current=new AbortController,headers={};kind==="passphrase"&&(headers["X-Warren-Passphrase"]=asHeader(passphrase.trim())),kind==="identity"&&(headers["X-Warren-I\
-dentity"]=asHeader(/AGE-SECRET-KEY-\S+/.exec(identity)?.[0]||identity.trim()));let query={workspaceId:app.model.workspace.value,as:same?"same":void 0},made;try{
-made=await app.api.upload("/profiles/import",query,headers,file,signal,setSent)}catch(problem){if(problem.name==="AbortError")return;throw worded(problem)}if(made.
-profiles.some(({warnings})=>warnings.length))return setAnswer(made);say(app,made),close()});if(answer)return html`<${Done} answer=${answer} close=${close} />`;let done=file&&
-sent>=file.size,foot=html`<button type="button" class="button" onClick=${leave}>Cancel</button><button class="button primary" disabled=${form.busy||!file||!kind||
-kind==="none"}>${form.busy?"Importing…":"Import"}</button>`;return html`<${Dialog} title="Import profiles" lead="From a file that an export of Warren made, with settings, logins and data." close=${leave}><${Form} form=${form} work=${send} foot=${foot}>
+dentity"]=asHeader(/AGE-SECRET-KEY-\S+/.exec(identity)?.[0]||identity.trim()));let query={workspaceId:app.model.workspace.value,as:same&&kind!=="other"?"same":void 0},
+made;try{made=await app.api.upload("/profiles/import",query,headers,file,signal,setSent)}catch(problem){if(problem.name==="AbortError")return;throw worded(problem)}
+if(made.profiles.some(({warnings,reason})=>warnings.length||reason))return setAnswer(made);say(app,made),close()});if(answer)return html`<${Done} answer=${answer} close=${close} />`;
+let done=file&&sent>=file.size,foot=html`<button type="button" class="button" onClick=${leave}>Cancel</button><button class="button primary" disabled=${form.busy||
+!file||!kind||kind==="none"}>${form.busy?"Importing…":"Import"}</button>`;return html`<${Dialog} title="Import profiles" lead="From an archive of Warren, or from a file of another product." close=${leave}><${Form} form=${form} work=${send} foot=${foot}>
     <div class="fields"><${Chooser2} file=${file} choose=${setFile} busy=${form.busy} />
-      ${kind==="none"&&html`<p class="fault wide" role="alert">This file is no archive of Warren. Choose one that an export made.</p>`}
+      ${kind==="none"&&html`<p class="fault wide" role="alert">This file is empty. Choose another.</p>`}
+      ${kind==="other"&&html`<div class="wide"><${Notice}><p>This is no archive of Warren. Exports of other products, CSV and packed folders of Chrome’s user data become new profiles, with their proxies and cookies.</p><//></div>`}
       ${kind==="passphrase"&&html`<${Text} form=${form} name="passphrase" member="X-Warren-Passphrase" label="Passphrase" type="password" autocomplete="off" wide autofocus />`}
       ${kind==="identity"&&html`<${Text} form=${form} name="identity" member="X-Warren-Identity" label="age identity" type="password" autocomplete="off" wide autofocus placeholder="AGE-SECRET-KEY-1…" hint="Of one of the recipients that it was sealed for. It is used for this import alone." />`}
       ${kind==="open"&&html`<div class="wide"><${Notice}><p>This file is not sealed: anybody may have changed it. Import it only if you trust where it comes from.</p><//></div>`}
-      ${kind&&kind!=="none"&&html`<${Tick} form=${form} name="same" label="Keep their ids" hint="To restore profiles that were deleted, or to move them to this server. Otherwise each becomes a new profile." />`}
+      ${kind&&kind!=="none"&&kind!=="other"&&html`<${Tick} form=${form} name="same" label="Keep their ids" hint="To restore profiles that were deleted, or to move them to this server. Otherwise each becomes a new profile." />`}
       ${form.busy&&html`<div class="wide transfer" role="status"><span>${done?"Checking and unpacking…":`${bytes(sent)} of ${bytes(file.size)} sent`}</span>
         <progress max=${file.size||1} value=${done?void 0:sent} aria-label="Import"></progress></div>`}</div><//><//>`}function worded(problem){let{code,errors}=problem;
 if(code==="archive_refused"&&errors.every(({location:location2})=>location2.startsWith("header."))?problem.code="validation_failed":code==="archive_refused"&&Object.
@@ -1057,13 +1058,13 @@ drag=event=>{event.preventDefault(),setOver(event.type==="dragover"),event.type=
 return html`<label class=${over?"drop wide is-over":"drop wide"} onDragOver=${drag} onDragLeave=${()=>setOver(!1)} onDrop=${drag}>
     <${Icon} name="upload" />${file?html`<span><strong><bdi>${file.name}</bdi></strong> <span class="muted number">${bytes(file.size)}</span></span>`:html`<span><strong>Choose a file</strong> of this computer, or drop it here</span>`}
     <input type="file" class="visually-hidden" name="file" disabled=${busy} autofocus=${!file} aria-label="Archive" onChange=${event=>{event.currentTarget.files[0]&&
-choose(event.currentTarget.files[0])}} /></label>`}function titleOf({profiles}){return profiles.length===1?`Imported ${profiles[0].name}`:`Imported ${count(profiles.
-length,"profile")}`}function say(app,answer){let ids=answer.profiles.map(({id})=>id);app.toasts.say({text:titleOf(answer),more:"With settings and data, which ar\
-e unpacked at the first start.",tone:"good",action:ids.length===1&&{label:"Show",run:()=>app.router.go(href("profiles",void 0,ids))}})}function Done({answer,close}){
-let some=answer.profiles.filter(({warnings})=>warnings.length);return html`<${Dialog} title=${titleOf(answer)} lead=${answer.profiles.length===1?"Not everything\
- could come along.":`For ${some.length} of them not everything could come along.`} close=${close}>
-    <div class="dialog-content"><ul class="imported" aria-label="What did not travel">${some.map(({id,name,warnings})=>html`<li key=${id}>
-      ${answer.profiles.length>1&&html`<strong><${Name}>${name}<//></strong>`}<ul>${warnings.map(({message})=>html`<li key=${message}>${message}</li>`)}</ul></li>`)}</ul></div>
+choose(event.currentTarget.files[0])}} /></label>`}function titleOf({profiles,created}){return profiles.length===1?`Imported ${profiles[0].name}`:`Imported ${count(
+created,"profile")}`}function say(app,answer){let ids=answer.profiles.map(({id})=>id);app.toasts.say({text:titleOf(answer),more:answer.format==="warren"?"With s\
+ettings and data, which are unpacked at the first start.":"With their proxies and cookies.",tone:"good",action:ids.length===1&&{label:"Show",run:()=>app.router.
+go(href("profiles",void 0,ids))}})}function Done({answer,close}){let some=answer.profiles.filter(({warnings,reason})=>warnings.length||reason);return html`<${Dialog} title=${titleOf(
+answer)} lead=${answer.profiles.length===1?"Not everything could come along.":`For ${some.length} of them not everything could come along.`} close=${close}>
+    <div class="dialog-content"><ul class="imported" aria-label="What did not travel">${some.map(({number:number3,name,reason,warnings})=>html`<li key=${number3}>
+      ${answer.profiles.length>1&&html`<strong><${Name}>${name}<//></strong>`}<ul>${reason&&html`<li>It was not imported. ${reason}</li>`}${warnings.map(({message})=>html`<li key=${message}>${message}</li>`)}</ul></li>`)}</ul></div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer><//>`}function TagBulkDialog({size,todo,close}){let form=useForm({tags:[],action:"tag"}),send=async({tags,action})=>{todo(action,{tags}),close()};return html`<${Dialog} title="Change tags" lead=${count(
 size,"profile")} close=${close}><${Form} form=${form} work=${send} foot=${html`
     <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
