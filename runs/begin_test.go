@@ -11,8 +11,8 @@ import (
 	"warren/store"
 )
 
-// TestBegin: a profile that begins with cookies is there with them or not at all, also if the server was killed before its row was there,
-// or after that and before its folder had its name.
+// TestBegin: a profile that begins with cookies is there with them or not at all. That holds if the server was killed before the row was
+// there. It holds too between the row and the folder's name.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	a := newRig(t)
