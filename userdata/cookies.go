@@ -60,7 +60,8 @@ func countCookies(ctx context.Context, file string, windows bool) (c Cookies, sy
 
 // eachValue calls do with the sealed value of each cookie of a file.
 func eachValue(ctx context.Context, file string, do func([]byte)) error {
-	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(file), "/"), RawQuery: "mode=ro&immutable=1&_pragma=trusted_schema(0)"}
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(file), "/"),
+		RawQuery: "mode=ro&immutable=1&_pragma=trusted_schema(0)"}
 	db, err := sql.Open("sqlite", address.String())
 	if err != nil {
 		return err
