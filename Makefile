@@ -21,7 +21,7 @@ test: browser tools
 # test-long runs the long trials, which `make test` skips: packets, leak tests, crashes at any moment, hostile clients. WARREN_ROWS is how many
 # profiles are upgraded (250000).
 test-long: browser tools
-	deploy/test-long.sh
+	ONE_BY_ONE='$(ONE_BY_ONE)' RACED=$(RACED) deploy/test-long.sh
 
 # busy runs `make test` again and again beside processes that take all processors: a test that is red then is a bug. ROUNDS is how often (5).
 busy: browser tools

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Clears data of a profile in a run that is offline, by an extension of our own: chrome.browsingData is the only way that Chrome offers to
-// clear what is newer than a moment. The extension is gone when the run ends.
+// Clears data of a profile in a run that is offline, by an extension of our own. chrome.browsingData is Chrome's only way to clear what is
+// newer than a moment. The extension is gone when the run ends.
 
 // clearTimeout bounds the clearing of a large profile.
 const clearTimeout = 5 * time.Minute

@@ -22,8 +22,8 @@ func ofOrigins() []string { return []string{"cache", "cookies", "storage", "perm
 
 // browsingData returns the data types of chrome.browsingData for the kinds.
 func (o ClearOptions) browsingData() map[string]bool {
-	types := map[string][]string{"cache": {"cache", "cacheStorage"}, "cookies": {"cookies"}, "history": {"history"}, "downloads": {"downloads"},
-		"storage": {"indexedDB", "localStorage", "serviceWorkers", "fileSystems", "webSQL"}}
+	types := map[string][]string{"cache": {"cache", "cacheStorage"}, "cookies": {"cookies"}, "history": {"history"},
+		"downloads": {"downloads"}, "storage": {"indexedDB", "localStorage", "serviceWorkers", "fileSystems", "webSQL"}}
 	all := map[string]bool{}
 	for _, kind := range o.Kinds {
 		if len(o.Origins) > 0 && !slices.Contains(ofOrigins(), kind) {
@@ -59,8 +59,8 @@ const exceptions = "profile.content_settings.exceptions"
 
 // permissionTypes are its parts that a person has decided about. Others are what Chrome has noticed.
 func permissionTypes() []string {
-	return []string{"ar", "automatic_downloads", "autoplay", "background_sync", "bluetooth_guard", "bluetooth_scanning", "camera_pan_tilt_zoom",
-		"captured_surface_control", "clipboard", "file_system_read_guard", "file_system_write_guard", "geolocation",
+	return []string{"ar", "automatic_downloads", "autoplay", "background_sync", "bluetooth_guard", "bluetooth_scanning",
+		"camera_pan_tilt_zoom", "captured_surface_control", "clipboard", "file_system_read_guard", "file_system_write_guard", "geolocation",
 		"geolocation_with_options", "hid_guard", "idle_detection", "images", "javascript", "keyboard_lock", "local_fonts",
 		"local_network_access", "media_stream_camera", "media_stream_mic", "midi_sysex", "notifications", "payment_handler", "plugins",
 		"pointer_lock", "popups", "protected_media_identifier", "sensors", "serial_guard", "sound", "storage_access", "subresource_filter",

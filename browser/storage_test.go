@@ -210,7 +210,8 @@ func TestClear(t *testing.T) {
 	}
 	want(clear(ClearOptions{Kinds: []string{"cookies", "storage"}, Since: time.Now().Add(time.Hour)}), "a.test", "b.test", "https://a.test",
 		"https://b.test")
-	want(clear(ClearOptions{Kinds: []string{"cookies", "storage", "cache"}, Origins: []string{"https://a.test"}}), "b.test", "https://b.test")
+	one := ClearOptions{Kinds: []string{"cookies", "storage", "cache"}, Origins: []string{"https://a.test"}}
+	want(clear(one), "b.test", "https://b.test")
 	want(clear(ClearOptions{Kinds: []string{"history"}}), "b.test", "https://b.test")
 	want(clear(ClearOptions{Kinds: []string{"storage", "permissions"}}), "b.test")
 }

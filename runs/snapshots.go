@@ -369,10 +369,10 @@ func (m *Manager) Rollback(ctx context.Context, profileID string, to store.Snaps
 	return kept, err
 }
 
-// forgetCookies removes the cookies that were kept of a run whose data are replaced. They are not used if that fails: the data have a
-// file of cookies that opens.
+// forgetCookies removes the cookies and the writes that were kept of a run whose data are replaced.
 func (m *Manager) forgetCookies(profileID string) {
-	if err := shim.ForgetCookies(m.profileDir(profileID)); err != nil {
+	dir := m.profileDir(profileID)
+	if err := errors.Join(shim.ForgetCookies(dir), shim.ForgetState(dir)); err != nil {
 		m.log.Warn("the cookies that were kept of a run stay until the next start", "profile", profileID, "cause", err)
 	}
 }

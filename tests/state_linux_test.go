@@ -158,7 +158,7 @@ func (s *liveServer) numberOf(id string) int {
 }
 
 // TestStateWrittenOrNot: browser, run process or server is killed while a state is written, into a profile that does not run or that runs.
-// Then there is the state before or the state after, and the one after if the write was answered. WARREN_KILLS is how many kills each (6).
+// Then there is the state before or the state after, and the one after if the write was answered. WARREN_KILLS is how many kills each (3).
 func TestStateWrittenOrNot(t *testing.T) {
 	testnet.Long(t)
 	needBrowser(t)
@@ -178,7 +178,7 @@ func TestStateWrittenOrNot(t *testing.T) {
 				t.Fatal("the first write failed")
 			}
 			took, last, answered := time.Since(began), 0, 0
-			for n := range max(kills, 6) {
+			for n := range max(kills, 3) {
 				if runs {
 					s.start(id, nil)
 				}
