@@ -2,11 +2,13 @@ package browser
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"warren/state"
+	"warren/testnet"
 )
 
 // everything is an expression that fills a database with all that IndexedDB takes.
@@ -214,4 +216,37 @@ func TestClear(t *testing.T) {
 	want(clear(one), "b.test", "https://b.test")
 	want(clear(ClearOptions{Kinds: []string{"history"}}), "b.test", "https://b.test")
 	want(clear(ClearOptions{Kinds: []string{"storage", "permissions"}}), "b.test")
+}
+
+// TestStorageOfABusyPage: a page that keeps a database open is no obstacle to a read. A write that would change the database's version is
+// given up and told, and does not happen later either.
+func TestStorageOfABusyPage(t *testing.T) {
+	t.Parallel()
+	p := newProfile(t)
+	p.site.Mux.HandleFunc("/keeps", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte(`<script>const r = indexedDB.open('kept', 1); r.onupgradeneeded = () => r.result.createObjectStore('s').put('old', 1)
+			r.onsuccess = () => document.title = 'kept'</script>`))
+	})
+	b := p.start()
+	if err := b.OpenPages(t.Context(), []string{"http://app.localhost/keeps"}); err != nil {
+		t.Fatal(err)
+	}
+	page := pageAt(t, b, "/keeps")
+	testnet.Eventually(t, "the page keeps the database", func() bool { return evaluate(t, b, page, "document.title") == `"kept"` })
+	origin := []string{"http://app.localhost"}
+	got, faults, err := b.ReadStorage(t.Context(), origin, false, true)
+	if err != nil || len(faults) > 0 || len(got) != 1 || len(got[0].IndexedDB) != 1 {
+		t.Fatalf("%v, %v, %v", got, faults, err)
+	}
+	before := textOf(t, got)
+	got[0].IndexedDB[0].Version, got[0].IndexedDB[0].Stores[0].Records = 2, nil
+	if faults, err := b.WriteStorage(t.Context(), got, false); err != nil || len(faults) != 1 {
+		t.Errorf("%v, %v", faults, err)
+	}
+	b.closeAndWait(page.Target)
+	got, faults, err = b.ReadStorage(t.Context(), origin, false, true)
+	if after := textOf(t, got); err != nil || len(faults) > 0 || after != before {
+		t.Errorf("%v, %v: %s, want %s", faults, err, after, before)
+	}
 }

@@ -93,7 +93,12 @@ func (b *Browser) openVisitor(ctx context.Context) (*visitor, error) {
 	params := map[string]any{"url": m.visits.address, "background": true, "hidden": true}
 	m.mu.Unlock()
 	var made reference
-	if err := m.call(ctx, "", "Target.createTarget", params, &made); err != nil {
+	err := m.call(ctx, "", "Target.createTarget", params, &made)
+	if err != nil { // a browser without any window hides none
+		delete(params, "hidden")
+		err = m.call(ctx, "", "Target.createTarget", params, &made)
+	}
+	if err != nil {
 		return nil, err
 	}
 	v := &visitor{mux: m, target: made.TargetID}
@@ -101,7 +106,7 @@ func (b *Browser) openVisitor(ctx context.Context) (*visitor, error) {
 	for _, s := range m.controllerSessions(v.target) {
 		v.session = s.id
 	}
-	err := errSessionGone
+	err = errSessionGone
 	if v.session != "" {
 		err = v.prepare(ctx)
 	}
