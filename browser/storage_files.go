@@ -1,10 +1,10 @@
 package browser
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
-	"github.com/syndtr/goleveldb/leveldb/util"
+	"github.com/syndtr/goleveldb/leveldb/storage"
 
 	"warren/state"
 )
@@ -52,22 +52,19 @@ func readLocalStorage(dir string) (s StoredOrigins, err error) {
 	if _, err := os.Stat(filepath.Join(dir, "CURRENT")); errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
-	db, err := leveldb.OpenFile(dir, &opt.Options{ReadOnly: true, ErrorIfMissing: true, Strict: opt.StrictAll})
+	values, err := readLevelDB(dir)
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	all := db.NewIterator(util.BytesPrefix([]byte("_")), nil)
-	defer all.Release()
 	partitions := map[string]bool{}
-	for all.Next() {
-		place, name, ok := bytes.Cut(all.Key()[1:], []byte{0})
-		origin, single := originOf(string(place))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		place, name, ok := strings.Cut(strings.TrimPrefix(key, "_"), "\x00")
+		origin, single := originOf(place)
 		switch {
-		case !ok || origin == "":
+		case !ok || origin == "" || !strings.HasPrefix(key, "_"):
 			continue
 		case !single:
-			partitions[string(place)] = true
+			partitions[place] = true
 			continue
 		}
 		if n := len(s.Local); n == 0 || s.Local[n-1].Origin != origin {
@@ -75,8 +72,8 @@ func readLocalStorage(dir string) (s StoredOrigins, err error) {
 		}
 		last := &s.Local[len(s.Local)-1]
 		item := state.Item{}
-		if item.Name, err = chromeText(name); err == nil {
-			item.Value, err = chromeText(all.Value())
+		if item.Name, err = chromeText([]byte(name)); err == nil {
+			item.Value, err = chromeText(values[key])
 		}
 		if err != nil {
 			return s, err
@@ -87,7 +84,34 @@ func readLocalStorage(dir string) (s StoredOrigins, err error) {
 		sortItems(o.LocalStorage)
 	}
 	s.Partitioned = len(partitions)
-	return s, all.Error()
+	return s, nil
+}
+
+// readLevelDB returns the values of a LevelDB folder by their keys: those of its tables, and what its logs change.
+func readLevelDB(dir string) (values map[string][]byte, err error) {
+	files, err := storage.OpenFile(dir, true)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	db, err := leveldb.Open(withoutLogs{files}, &opt.Options{ReadOnly: true, ErrorIfMissing: true, Strict: opt.StrictAll})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	values = map[string][]byte{}
+	all := db.NewIterator(nil, nil)
+	defer all.Release()
+	for all.Next() {
+		values[string(all.Key())] = slices.Clone(all.Value())
+	}
+	later, err := readLogs(dir)
+	for key, value := range later {
+		if values[key] = value; value == nil {
+			delete(values, key)
+		}
+	}
+	return values, errors.Join(err, all.Error())
 }
 
 // originOf returns the origin of a storage key (blink StorageKey, SerializeForLocalStorage). single says that it is of pages that a site

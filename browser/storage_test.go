@@ -3,6 +3,8 @@ package browser
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -248,5 +250,24 @@ func TestStorageOfABusyPage(t *testing.T) {
 	got, faults, err = b.ReadStorage(t.Context(), origin, false, true)
 	if after := textOf(t, got); err != nil || len(faults) > 0 || after != before {
 		t.Errorf("%v, %v: %s, want %s", faults, err, after, before)
+	}
+}
+
+// TestFilesOfLocalStorage: files of a Chromium 156 whose log is older than its manifest says, as after a compaction during a write, have
+// all 300 origins with 5 entries each. The library refuses the log as damaged.
+func TestFilesOfLocalStorage(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "leveldb")
+	if err := os.CopyFS(dir, os.DirFS("testdata/localstorage")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readLocalStorage(dir)
+	if err != nil || len(got.Local) != 300 {
+		t.Fatalf("%d origins: %v", len(got.Local), err)
+	}
+	for _, o := range got.Local {
+		if len(o.LocalStorage) != 5 || o.LocalStorage[4].Name != "k4" || len(o.LocalStorage[4].Value) != 50 {
+			t.Errorf("%s has %v", o.Origin, o.LocalStorage)
+		}
 	}
 }
