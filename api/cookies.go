@@ -253,10 +253,19 @@ func (c *stateChange) changeCookies(ctx context.Context) error {
 	return err
 }
 
+// written counts the origins of which everything was written.
+func (c *stateChange) written() int {
+	failed := map[string]bool{} // one may have failed in several ways
+	for _, f := range c.failed {
+		failed[f.Origin] = true
+	}
+	return len(c.origins) - len(failed)
+}
+
 // answer says what became of the file.
 func (c *stateChange) answer() StateChange {
 	out := StateChange{DryRun: c.in.dryRun, Taken: len(c.plan.Set) + c.plan.Unchanged - len(c.refused),
-		Changed: len(c.plan.Set) - len(c.refused), Removed: len(c.plan.Remove), Origins: len(c.origins) - len(c.failed),
+		Changed: len(c.plan.Set) - len(c.refused), Removed: len(c.plan.Remove), Origins: c.written(),
 		Refused: slices.Concat([]state.Refusal{}, c.file.Refused), More: c.file.More, Failed: slices.Concat([]state.Failure{}, c.failed),
 		Lost: c.file.Lost, Notices: c.file.Notices}
 	for i, reason := range c.refused {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"warren/state"
 )
 
 // put sends a file of cookies or storage.
@@ -123,5 +125,15 @@ func TestStateMedia(t *testing.T) {
 	}
 	if names := formatNames(); !slices.Contains(names, any("cookie-editor")) || len(names) != 4 {
 		t.Error(names)
+	}
+}
+
+// TestOriginsThatFailed: an origin that has failed in several ways is one that was not written.
+func TestOriginsThatFailed(t *testing.T) {
+	t.Parallel()
+	c := &stateChange{file: &state.Cookies{}, origins: make([]state.Origin, 2),
+		failed: []state.Failure{{Origin: "https://a.example", Reason: "x"}, {Origin: "https://a.example", Reason: "y"}}}
+	if got := c.answer().Origins; got != 1 {
+		t.Errorf("%d origins were written, want 1", got)
 	}
 }

@@ -42,7 +42,11 @@ func (s *API) getStorageState(ctx context.Context, in *storageRead) (*huma.Strea
 		return nil, err
 	}
 	at := time.Now()
-	return s.stateAnswer(ctx, "application/json", state.Lost(state.Playwright, got.Cookies), suspects(got.Cookies, at),
+	lost := state.Lost(state.Playwright, got.Cookies)
+	if got.Partitioned > 0 {
+		lost = append(lost, state.NoteOf("partitioned_storage", got.Partitioned))
+	}
+	return s.stateAnswer(ctx, "application/json", lost, suspects(got.Cookies, at),
 		func(w io.Writer) error { return state.WriteStorageState(w, file, at) }), nil
 }
 

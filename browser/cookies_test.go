@@ -75,6 +75,12 @@ func TestCookiesComeBack(t *testing.T) {
 	}
 	expired := state.Cookie{Name: "__Host-refused", Domain: ".a.example", Path: "/", Session: true} // keeps no other from being set
 	second := p.startWith(append(kept, expired))
+	warned := slices.ContainsFunc(second.Warnings(), func(w Warning) bool {
+		return w.Code == "cookies_refused" && strings.Contains(w.Message, fmt.Sprintf("1 of %d cookies", len(kept)+1))
+	})
+	if !warned {
+		t.Errorf("the start warns of %v", second.Warnings())
+	}
 	if now := cookiesOf(t, second); !slices.Equal(now, told) {
 		t.Errorf("there are\n%s\nwant\n%s", strings.Join(now, "\n"), strings.Join(told, "\n"))
 	}

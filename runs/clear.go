@@ -27,13 +27,9 @@ func (m *Manager) Clear(ctx context.Context, row store.Profile, o ClearOptions) 
 		return Cleared{}, err
 	}
 	defer release()
-	data, err := m.prepareData(ctx, row, Options{})
-	if err != nil {
-		return Cleared{}, err
-	}
-	data.clear = &shim.ClearOptions{Kinds: o.Kinds, Origins: o.Origins, Since: o.Since}
 	before := folderBytes(m.profileDir(row.ID))
-	err = m.openOffline(ctx, row, data, func(c *shim.Client) error { return stateProblem(c.ClearState(context.WithoutCancel(ctx))) })
+	what := &shim.ClearOptions{Kinds: o.Kinds, Origins: o.Origins, Since: o.Since}
+	err = m.openAtRest(ctx, row, what, func(c *shim.Client) error { return stateProblem(c.ClearState(context.WithoutCancel(ctx))) })
 	if err == nil && slices.Contains(o.Kinds, "downloads") && len(o.Origins) == 0 {
 		err = m.clearDownloads(row.ID, o.Since)
 	}

@@ -46,12 +46,23 @@ func (m *Manager) withBrowser(ctx context.Context, row store.Profile, do func(*s
 			return err
 		}
 		defer release()
-		data, err := m.prepareData(ctx, row, Options{})
-		if err != nil {
-			return err
-		}
-		return m.openOffline(ctx, row, data, do)
+		return m.openAtRest(ctx, row, nil, do)
 	}
+}
+
+// openAtRest opens a profile offline that its caller holds. The row is read again: its run may have ended since. clear is what the run
+// clears; nil: nothing.
+func (m *Manager) openAtRest(ctx context.Context, row store.Profile, clear *shim.ClearOptions, do func(*shim.Client) error) error {
+	row, err := m.profile(ctx, store.All(), row.ID)
+	if err != nil {
+		return err
+	}
+	data, err := m.prepareData(ctx, row, Options{})
+	if err != nil {
+		return err
+	}
+	data.clear = clear
+	return m.openOffline(ctx, row, data, do)
 }
 
 // openOffline opens a profile's browser without a network, calls do, and closes it. The caller holds the profile.
@@ -124,7 +135,11 @@ func (m *Manager) recordOffline(ctx context.Context, row store.Profile, last *En
 		if err := endAndTrim(ctx, q, row.ID, last); err != nil {
 			return err
 		}
-		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: row.ID, Status: StatusAtRest(row), DiskBytes: &bytes,
+		now, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: row.ID})
+		if err != nil {
+			return err
+		}
+		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: row.ID, Status: now.Status, DiskBytes: &bytes,
 			Due: m.dueAfter(last)}))
 	})
 }

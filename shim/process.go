@@ -410,7 +410,8 @@ func (p *process) cookieKeeper() *cookieKeeper {
 }
 
 func (p *process) stateKeeper() *stateKeeper {
-	return &stateKeeper{p.browser, p.spec.ProfileDir, p.spec.ProfileID, p.spec.CookieKey, p.spec.Offline}
+	return &stateKeeper{browser: p.browser, folder: p.spec.ProfileDir, profile: p.spec.ProfileID, key: p.spec.CookieKey,
+		offline: p.spec.Offline, log: p.log}
 }
 
 // keepCookies keeps the cookies until the browser has exited.

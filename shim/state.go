@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"warren/browser"
@@ -75,19 +77,22 @@ type stateKeeper struct {
 	profile string
 	key     []byte // what notes are sealed with; none: there are no notes
 	offline bool
+	log     *slog.Logger
+
+	writing sync.Mutex // held during a write: a note goes on from the one before
 }
 
 func (k *stateKeeper) handle(mux *http.ServeMux) {
-	mux.HandleFunc("POST /state/read", stateHandler(k.readState))
-	mux.HandleFunc("POST /state/write", stateHandler(k.writeState))
-	mux.HandleFunc("POST /state/redo", stateHandler(k.redoState))
-	mux.HandleFunc("POST /state/clear", stateHandler(func(ctx context.Context, _ struct{}) (struct{}, error) {
+	mux.HandleFunc("POST /state/read", stateHandler(k.log, k.readState))
+	mux.HandleFunc("POST /state/write", stateHandler(k.log, k.writeState))
+	mux.HandleFunc("POST /state/redo", stateHandler(k.log, k.redoState))
+	mux.HandleFunc("POST /state/clear", stateHandler(k.log, func(ctx context.Context, _ struct{}) (struct{}, error) {
 		return struct{}{}, k.browser.ClearData(ctx)
 	}))
 }
 
 // stateHandler serves a function of the state.
-func stateHandler[In, Out any](do func(context.Context, In) (Out, error)) http.HandlerFunc {
+func stateHandler[In, Out any](log *slog.Logger, do func(context.Context, In) (Out, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), stateTimeout) // a server that dies leaves no half
 		defer cancel()
@@ -98,6 +103,7 @@ func stateHandler[In, Out any](do func(context.Context, In) (Out, error)) http.H
 		}
 		out, err := do(ctx, in)
 		if err != nil {
+			log.Warn("the state was not read or written", "what", r.URL.Path, "cause", err)
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -115,7 +121,8 @@ func (k *stateKeeper) readState(ctx context.Context, r StateRead) (out ProfileSt
 	if !r.LocalStorage && !r.IndexedDB {
 		return out, nil
 	}
-	return out, k.readOrigins(ctx, r, &out)
+	err = k.readOrigins(ctx, r, &out)
+	return out, err
 }
 
 // readOrigins adds what origins keep.
@@ -173,43 +180,89 @@ func within(origin string, domains []string) bool {
 }
 
 // writeState notes a write, and makes it.
-func (k *stateKeeper) writeState(ctx context.Context, w StateWrite) (StateWritten, error) {
-	if err := k.noteState(stateNote{Write: w}); err != nil {
-		return StateWritten{}, fmt.Errorf("note the write before it begins: %w", err)
+func (k *stateKeeper) writeState(ctx context.Context, w StateWrite) (out StateWritten, err error) {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	n, err := readStateNote(k.folder, k.profile, k.key)
+	if errors.Is(err, errStateUnreadable) {
+		n, err = nil, setAsideState(k.folder)
 	}
-	return k.applyState(ctx, w)
+	if err == nil && n != nil && n.Done.IsZero() { // it was cut off
+		_, err = k.apply(ctx, n)
+	}
+	if err != nil {
+		return out, fmt.Errorf("settle the write before: %w", err)
+	}
+	return k.apply(ctx, &stateNote{Write: w, Earlier: n.unwritten(userDataDir(k.folder))})
 }
 
-func (k *stateKeeper) applyState(ctx context.Context, w StateWrite) (out StateWritten, err error) {
-	if out.Refused, err = k.browser.WriteCookies(ctx, w.Set, w.Remove); err != nil {
-		return out, err
+// apply makes the writes of a note, in their order. What came of the last one is returned.
+func (k *stateKeeper) apply(ctx context.Context, n *stateNote) (out StateWritten, err error) {
+	if err := k.noteState(*n); err != nil {
+		return out, fmt.Errorf("note the write before it begins: %w", err)
 	}
-	if out.Faults, err = k.browser.WriteStorage(ctx, w.Origins, w.Replace); err != nil {
-		return out, err
+	if n.Tries > 0 {
+		for _, e := range n.Earlier {
+			if _, err := k.make(ctx, e.Write); err != nil {
+				return out, err
+			}
+		}
 	}
-	return out, k.noteState(stateNote{Write: w, Done: time.Now()})
+	if out, err = k.make(ctx, n.Write); err == nil {
+		n.Done = time.Now()
+		err = k.noteState(*n)
+	}
+	return out, err
 }
 
-// redoState makes a noted write again.
+// make has the browser make a write.
+func (k *stateKeeper) make(ctx context.Context, w StateWrite) (out StateWritten, err error) {
+	if out.Refused, err = k.browser.WriteCookies(ctx, w.Set, w.Remove); err == nil {
+		out.Faults, err = k.browser.WriteStorage(ctx, w.Origins, w.Replace)
+	}
+	return out, err
+}
+
+// redoState makes noted writes again.
 func (k *stateKeeper) redoState(ctx context.Context, _ struct{}) (StateWritten, error) {
+	k.writing.Lock()
+	defer k.writing.Unlock()
 	n, err := readStateNote(k.folder, k.profile, k.key)
 	if err != nil || n == nil {
 		return StateWritten{}, err
 	}
-	n.Tries++
-	if err := k.noteState(*n); err != nil {
-		return StateWritten{}, err
-	}
-	return k.applyState(ctx, n.Write)
+	n.Earlier = notWritten(n.Earlier, userDataDir(k.folder))
+	n.Tries, n.Done = n.Tries+1, time.Time{}
+	return k.apply(ctx, n)
 }
 
-// stateNote is a write that the browser may not have on the disk.
+// stateNote is a write that the browser may not have on the disk, and those shortly before it.
 type stateNote struct {
-	Write StateWrite `json:"write"`
-	Done  time.Time  `json:"done"`  // when the browser had it all; zero: not yet
-	Tries int        `json:"tries"` // how often it was begun again
+	Write   StateWrite  `json:"write"`
+	Done    time.Time   `json:"done"`  // when the browser had it all; zero: not yet
+	Tries   int         `json:"tries"` // how often it was begun again
+	Earlier []pastWrite `json:"earlier,omitempty"`
 
 	AtStart bool `json:"atStart,omitempty"` // of cookies alone, which the next start sets (PendCookies)
+}
+
+// pastWrite is a write that the browser had all of.
+type pastWrite struct {
+	Write StateWrite `json:"write"`
+	Done  time.Time  `json:"done"`
+}
+
+// unwritten returns the writes of a note, oldest first, that Chrome may not have written. There may be no note.
+func (n *stateNote) unwritten(chrome string) (all []pastWrite) {
+	if n == nil {
+		return nil
+	}
+	return notWritten(append(slices.Clone(n.Earlier), pastWrite{n.Write, n.Done}), chrome)
+}
+
+func notWritten(all []pastWrite, chrome string) []pastWrite {
+	written := ownCookiesFile(chrome).modified
+	return slices.DeleteFunc(all, func(w pastWrite) bool { return written.After(w.Done.Add(chromeFlushes)) })
 }
 
 // noteState keeps a note of a write. A profile without a key has none: it is temporary, and ends with its run.
@@ -245,11 +298,22 @@ func readStateNote(profileDir, profileID string, key []byte) (*stateNote, error)
 		return nil, err
 	}
 	text, err := seal.Open(nil, nil, sealed, stateSealedFor(profileID))
-	if err != nil {
-		return nil, err
-	}
 	n := &stateNote{}
-	return n, json.Unmarshal(text, n)
+	if err == nil {
+		err = json.Unmarshal(text, n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errStateUnreadable, err)
+	}
+	return n, nil
+}
+
+// errStateUnreadable is the error for a note that another key sealed, or that is damaged.
+var errStateUnreadable = errors.New("the note of a write cannot be opened")
+
+// setAsideState puts a note aside that is of no use. Nothing reads it any more; the next one takes its place.
+func setAsideState(profileDir string) error {
+	return os.Rename(stateFile(profileDir), stateFile(profileDir)+".old")
 }
 
 // maxStateTries is how often a write is begun again that kills its browser.
@@ -259,21 +323,18 @@ const maxStateTries = 3
 // sqlite_persistent_cookie_store.cc, kCommitInterval), and a second for the disk.
 const chromeFlushes = 31 * time.Second
 
-// PendingState reports whether a write was cut off that must be made again before the profile is used. The error says that the note of it
-// cannot be read, or that it was begun too often; the write is given up then.
+// PendingState reports whether a write was cut off that must be made again before the profile is used. The error says why it is not: its
+// note cannot be read, or it was begun too often. A note that is of no use is set aside.
 func PendingState(profileDir, profileID string, key []byte) (bool, error) {
 	n, err := readStateNote(profileDir, profileID, key)
 	switch {
-	case err != nil:
-		return false, errors.Join(err, ForgetState(profileDir))
-	case n == nil:
-		return false, nil
+	case errors.Is(err, errStateUnreadable):
+		return false, errors.Join(err, setAsideState(profileDir))
+	case err != nil || n == nil:
+		return false, err
 	case n.Tries >= maxStateTries:
-		return false, errors.Join(errors.New("the browser has failed at each try"), ForgetState(profileDir))
-	case n.Done.IsZero():
-		return true, nil
-	}
-	if written := ownCookiesFile(userDataDir(profileDir)).modified; written.After(n.Done.Add(chromeFlushes)) {
+		return false, errors.Join(errors.New("the browser has failed at each try"), setAsideState(profileDir))
+	case !n.Done.IsZero() && len(n.unwritten(userDataDir(profileDir))) == 0:
 		return false, ForgetState(profileDir) // Chrome has it, and may have newer values
 	}
 	return true, nil

@@ -289,6 +289,7 @@ var noteMessages = map[string]string{
 	"partition_converted": "A partition key was no site, and is converted: scheme and registrable domain.",
 	"path_converted":      "A path had characters that Chrome writes with %XX, and is converted.",
 	"source_converted":    "A secure cookie had a source that is not secure, which Chrome does not take: it gets the usual one.",
+	"partitioned_storage": "A site keeps storage within another site's pages: no format has that, and it is left out.",
 	"path_assumed":        "A cookie had no path: it gets /.",
 	"subdomains_assumed":  "A line says that subdomains are included, and its domain has no dot in front: one is added.",
 	"opaque_partition":    "A cookie of an opaque partition cannot be set again and is left out.",

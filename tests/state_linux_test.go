@@ -220,3 +220,28 @@ func (g *testbed) killOne(s *liveServer, which int) *liveServer {
 	}
 	return s
 }
+
+// TestStateOfAKilledBrowser: two writes that a running browser has not on the disk yet are both there after it was killed. The profile has
+// failed: reading its state at once does not make it run.
+func TestStateOfAKilledBrowser(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newTestbed(t).serve()
+	id := s.profile(nil)
+	run := s.start(id, nil)
+	for _, name := range []string{"first", "second"} {
+		cookie := `[{"name":"` + name + `","value":"1","domain":"a.example","path":"/"}]`
+		s.do("PUT", "/profiles/"+id+"/cookies", json.RawMessage(cookie), 200, nil)
+	}
+	if err := syscall.Kill(run.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	var all []struct{ Name string }
+	s.do("GET", "/profiles/"+id+"/cookies", nil, 200, &all)
+	if len(all) != 2 {
+		t.Errorf("there are %v", all)
+	}
+	if p := s.get(id); p.Status != "failed" {
+		t.Errorf("the profile is %s", p.Status)
+	}
+}
