@@ -70,25 +70,34 @@ func (b *Browser) ReadStorage(ctx context.Context, origins []string, local, data
 	var out []state.Origin
 	var faults []StorageFault
 	for _, v := range all {
-		var got struct {
-			state.Origin
-			Faults []string `json:"faults"`
-		}
-		if v.err == nil {
-			v.err = json.Unmarshal([]byte(v.result), &got)
-		}
-		if v.err != nil {
-			got.Faults = []string{visitFault(v.err)}
-		}
-		for _, f := range got.Faults {
-			faults = append(faults, StorageFault{v.origin, f})
-		}
-		sortItems(got.LocalStorage)
-		if got.Origin.Origin = v.origin; len(got.LocalStorage)+len(got.IndexedDB) > 0 {
-			out = append(out, got.Origin)
+		got, missing := v.outcome()
+		faults = append(faults, missing...)
+		if len(got.LocalStorage)+len(got.IndexedDB) > 0 {
+			out = append(out, got)
 		}
 	}
 	return out, faults, ctx.Err()
+}
+
+// outcome returns what a visit has read, if it was to read, and what it could not do.
+func (v visit) outcome() (state.Origin, []StorageFault) {
+	var got struct {
+		state.Origin
+		Faults []string `json:"faults"`
+	}
+	if v.err == nil {
+		v.err = json.Unmarshal([]byte(v.result), &got)
+	}
+	if v.err != nil {
+		got.Faults = []string{visitFault(v.err)}
+	}
+	var faults []StorageFault
+	for _, f := range got.Faults {
+		faults = append(faults, StorageFault{v.origin, f})
+	}
+	sortItems(got.LocalStorage)
+	got.Origin.Origin = v.origin
+	return got.Origin, faults
 }
 
 // WriteStorage writes the storage of origins. An entry or a database of the same name is replaced; with replace all others of the origin
@@ -110,16 +119,8 @@ func (b *Browser) WriteStorage(ctx context.Context, origins []state.Origin, repl
 	}
 	var faults []StorageFault
 	for _, v := range all {
-		var got struct{ Faults []string }
-		if v.err == nil {
-			v.err = json.Unmarshal([]byte(v.result), &got)
-		}
-		if v.err != nil {
-			got.Faults = []string{visitFault(v.err)}
-		}
-		for _, f := range got.Faults {
-			faults = append(faults, StorageFault{v.origin, f})
-		}
+		_, failed := v.outcome()
+		faults = append(faults, failed...)
 	}
 	return faults, ctx.Err()
 }
