@@ -1,11 +1,11 @@
 // Chooses a proxy for a profile: a form field, and a dialog for it alone.
-import { useEffect, useId, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
+import { Combobox } from './combobox.js';
 import { Name } from './components.js';
 import { Dialog } from './dialog.js';
 import { Country } from './flag.js';
-import { number, proxyName } from './format.js';
+import { proxyName } from './format.js';
 import { Field, Form, useForm } from './forms.js';
 import { useProxy } from './proxycache.js';
 import { PROXY_STATUS } from './words.js';
@@ -28,9 +28,6 @@ export function proxyHint(id) {
   return id ? 'All traffic goes through this proxy. Nothing bypasses it.' : 'Sites see this computer’s own address.';
 }
 
-const FOUND = 20; // proxies that the list shows
-const PAUSE_MS = 120;
-
 // ProxyField finds one of the workspace's proxies by typing; the empty value is none. A proxy's line that is typed or pasted can be added at once. `none`,
 // `empty` and `dealt` are Finder's.
 export function ProxyField({ form, workspaceId, hint, label = 'Proxy', none, empty, dealt }) {
@@ -44,56 +41,23 @@ export function Finder({ form, workspaceId, tied, none = 'No proxy (direct conne
   const { api } = useApp();
   const chosen = form.values.proxyId;
   const proxy = useProxy(chosen && chosen !== DELETED && chosen !== DEALT ? chosen : '');
-  const listId = useId();
-  const [text, setText] = useState(null); // null: not typing
-  const [found, setFound] = useState({ data: [], total: 0 });
-  const [at, setAt] = useState(0);
-  const open = text !== null;
-  useEffect(() => {
-    if (!open) return undefined;
-    const ending = new AbortController();
-    const timer = setTimeout(() => api.get('/proxies', { search: text.trim(), workspaceId, limit: FOUND, page: 1 }, { signal: ending.signal }).then(setFound, () => {}), PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [text, workspaceId]);
   const words = chosen === DEALT ? dealt : chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? empty : proxy ? describe(proxy) : proxy === null ? 'Unknown proxy' : '…';
-  const line = open && looksLikeLine(text) ? [{ key: 'add', words: `Add ${hideLogin(text)} and use it`, run: () => add() }] : [];
-  const options = [...line, ...(dealt ? [{ key: 'dealt', words: dealt, run: () => choose(DEALT) }] : []), ...(none ? [{ key: 'none', words: none, run: () => choose('') }] : []), ...found.data.filter(({ id }) => !skip.includes(id)).map((one) => ({ key: one.id, proxy: one, words: describe(one), run: () => choose(one.id) }))];
-  const choose = (id) => {
-    form.set('proxyId', id);
-    setText(null);
-  };
-  const add = () => form.send(async () => {
+  const choose = (id) => form.set('proxyId', id);
+  const add = (text, close) => form.send(async () => {
     const made = await api.post('/proxies', { url: text.trim(), ...(workspaceId ? { workspaceId } : {}) }).catch((problem) => {
       if (problem.code !== 'duplicate' || !problem.body?.existingId) throw asProxyFault(problem);
       return { id: problem.body.existingId };
     });
     choose(made.id);
+    close();
   });
-  const press = (event) => {
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
-    if (to !== undefined) {
-      event.preventDefault();
-      if (!open) setText('');
-      setAt((to + options.length) % options.length);
-    } else if (event.key === 'Enter' && open) {
-      event.preventDefault();
-      options[at]?.run();
-    } else if (event.key === 'Escape' && open) {
-      event.preventDefault();
-      event.stopPropagation();
-      setText(null);
-    }
-  };
-  return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open ? `${listId}-${at}` : undefined} autocomplete="off" spellcheck=${false}
-      placeholder=${open ? 'Search, or paste host:port:user:password' : words} value=${open ? text : words} class=${chosen && !open ? 'has-value' : ''}
-      onFocus=${(event) => event.currentTarget.select()} onClick=${() => !open && setText('')} onInput=${(event) => { setAt(0); setText(event.currentTarget.value); }} onKeyDown=${press} onBlur=${() => setText(null)} />
-    ${open && html`<ul class="finder-list" role="listbox" id=${listId} aria-label="Proxies">${options.map((option, i) => html`<li key=${option.key} id=${`${listId}-${i}`} role="option" aria-selected=${i === at} class="finder-line"
-      onMouseDown=${(event) => { event.preventDefault(); option.run(); }} onMouseMove=${() => i !== at && setAt(i)}>${option.proxy ? html`<${Country} code=${option.proxy.lastCheck?.country} /> <bdi>${describe(option.proxy)}</bdi>` : option.words}</li>`)}
-      ${found.total > found.data.length && html`<li class="finder-more" role="presentation">${number(found.total - found.data.length)} more. Type to narrow the list.</li>`}</ul>`}
-  </div>`;
+  const optionsOf = (data, text) => [
+    ...(looksLikeLine(text) ? [{ key: 'add', words: `Add ${hideLogin(text)} and use it`, run: (close) => add(text, close), stays: true }] : []),
+    ...(dealt ? [{ key: 'dealt', words: dealt, run: () => choose(DEALT) }] : []),
+    ...(none ? [{ key: 'none', words: none, run: () => choose('') }] : []),
+    ...data.filter(({ id }) => !skip.includes(id)).map((one) => ({ key: one.id, words: html`<${Country} code=${one.lastCheck?.country} /> <bdi>${describe(one)}</bdi>`, run: () => choose(one.id) })),
+  ];
+  return html`<${Combobox} ...${{ tied, workspaceId, words, optionsOf }} path="/proxies" label="Proxies" chosen=${Boolean(chosen)} placeholder="Search, or paste host:port:user:password" />`;
 }
 
 // looksLikeLine says whether a text may be a proxy's line. The server reads it.

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-AZITKGJ3.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-S3APLR25.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -228,31 +228,33 @@ d","ambiguous"].includes(result)).map(({line})=>line)),rest=bad.size?kind==="tex
 `).filter((_,i)=>bad.has(i+1)).join(`
 `):text2:"",skipped=answer.duplicate>0?`${count(answer.duplicate,"duplicate was","duplicates were")} skipped.`:"";ids.length?app.toasts.say({text:`Added ${count(
 ids.length,"proxy","proxies")}.`,more:skipped,tone:"good"}):app.toasts.say({text:"Nothing was added.",more:skipped});let checked=ids.length?checkMany(app,{ids,tags}):
-null;return{answer,ids,rest,checked}}var DELETED="gone",DEALT="dealt";function proxyOf(profile){return profile.proxyId||(profile.proxies?DEALT:profile.proxyMissing?DELETED:"")}function proxyHint(id){
-return id===DELETED?"":id===DEALT?"It is chosen when the profile is created. All traffic goes through it.":id?"All traffic goes through this proxy. Nothing bypa\
-sses it.":"Sites see this computer’s own address."}var FOUND=20,PAUSE_MS2=120;function ProxyField({form,workspaceId,hint,label="Proxy",none,empty,dealt}){return html`<${Field} wide ...${{
-form,name:"proxyId",label,hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied,none,empty,dealt}} />`}} />`}function Finder({form,workspaceId,tied,none="\
-No proxy (direct connection)",empty=none,skip=[],dealt=""}){let{api}=useApp(),chosen2=form.values.proxyId,proxy=useProxy(chosen2&&chosen2!==DELETED&&chosen2!==DEALT?
-chosen2:""),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;let ending=new AbortController,
-timer=setTimeout(()=>api.get("/proxies",{search:text2.trim(),workspaceId,limit:FOUND,page:1},{signal:ending.signal}).then(setFound,()=>{}),PAUSE_MS2);return()=>{
-clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let words=chosen2===DEALT?dealt:chosen2===DELETED?"Its proxy was deleted. Choose another, or none.":chosen2?
-proxy?describe(proxy):proxy===null?"Unknown proxy":"…":empty,options=[...open&&looksLikeLine(text2)?[{key:"add",words:`Add ${hideLogin(text2)} and use it`,run:()=>add()}]:
-[],...dealt?[{key:"dealt",words:dealt,run:()=>choose(DEALT)}]:[],...none?[{key:"none",words:none,run:()=>choose("")}]:[],...found.data.filter(({id})=>!skip.includes(
-id)).map(one=>({key:one.id,proxy:one,words:describe(one),run:()=>choose(one.id)}))],choose=id=>{form.set("proxyId",id),setText(null)},add=()=>form.send(async()=>{
-let made=await api.post("/proxies",{url:text2.trim(),...workspaceId?{workspaceId}:{}}).catch(problem=>{if(problem.code!=="duplicate"||!problem.body?.existingId)
-throw asProxyFault(problem);return{id:problem.body.existingId}});choose(made.id)}),press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==void 0?(event.
-preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),options[at]?.run()):event.key===
-"Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
+null;return{answer,ids,rest,checked}}var FOUND=20,PAUSE_MS2=120;function Combobox({tied,path,workspaceId,label,words,chosen:chosen2,placeholder="Search",optionsOf}){let{api}=useApp(),listId=P(),[text2,
+setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;let ending=new AbortController,timer=setTimeout(
+()=>api.get(path,{search:text2.trim(),workspaceId,limit:FOUND},{signal:ending.signal}).then(setFound,()=>{}),PAUSE_MS2);return()=>{clearTimeout(timer),ending.abort()}},
+[text2,workspaceId]);let options=optionsOf(found.data,text2||""),take=option=>{option?.run(()=>setText(null)),option?.stays||setText(null)},press=event=>{let to={
+ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==void 0?(event.preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?
+(event.preventDefault(),take(options[at])):event.key==="Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
 `${listId}-${at}`:void 0} autocomplete="off" spellcheck=${!1}
-      placeholder=${open?"Search, or paste host:port:user:password":words} value=${open?text2:words} class=${chosen2&&!open?"has-value":""}
+      placeholder=${open?placeholder:words} value=${open?text2:words} class=${chosen2&&!open?"has-value":""}
       onFocus=${event=>event.currentTarget.select()} onClick=${()=>!open&&setText("")} onInput=${event=>{setAt(0),setText(event.currentTarget.value)}} onKeyDown=${press} onBlur=${()=>setText(
 null)} />
-    ${open&&html`<ul class="finder-list" role="listbox" id=${listId} aria-label="Proxies">${options.map((option,i)=>html`<li key=${option.key} id=${`${listId}-${i}`} role="option" aria-selected=${i===
+    ${open&&html`<ul class="finder-list" role="listbox" id=${listId} aria-label=${label}>${options.map((option,i)=>html`<li key=${option.key} id=${`${listId}-${i}`} role="option" aria-selected=${i===
 at} class="finder-line"
-      onMouseDown=${event=>{event.preventDefault(),option.run()}} onMouseMove=${()=>i!==at&&setAt(i)}>${option.proxy?html`<${Country} code=${option.proxy.lastCheck?.
-country} /> <bdi>${describe(option.proxy)}</bdi>`:option.words}</li>`)}
+      onMouseDown=${event=>{event.preventDefault(),take(option)}} onMouseMove=${()=>i!==at&&setAt(i)}>${option.words}</li>`)}
       ${found.total>found.data.length&&html`<li class="finder-more" role="presentation">${number(found.total-found.data.length)} more. Type to narrow the list.</li>`}</ul>`}
-  </div>`}function looksLikeLine(text2){return/^\s*(?:[a-z0-9]+:\/\/\S+|\S*[^\s:]+[:@]\S*\d{2,5}\S*)\s*$/i.test(text2)}function hideLogin(text2){let[,host]=/(?:@|^(?:[a-z0-9]+:\/\/)?)([^@:\s/]+:\d+)/i.
+  </div>`}var DELETED="gone",DEALT="dealt";function proxyOf(profile){return profile.proxyId||(profile.proxies?DEALT:profile.proxyMissing?DELETED:"")}function proxyHint(id){
+return id===DELETED?"":id===DEALT?"It is chosen when the profile is created. All traffic goes through it.":id?"All traffic goes through this proxy. Nothing bypa\
+sses it.":"Sites see this computer’s own address."}function ProxyField({form,workspaceId,hint,label="Proxy",none,empty,dealt}){return html`<${Field} wide ...${{
+form,name:"proxyId",label,hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied,none,empty,dealt}} />`}} />`}function Finder({form,workspaceId,tied,none="\
+No proxy (direct connection)",empty=none,skip=[],dealt=""}){let{api}=useApp(),chosen2=form.values.proxyId,proxy=useProxy(chosen2&&chosen2!==DELETED&&chosen2!==DEALT?
+chosen2:""),words=chosen2===DEALT?dealt:chosen2===DELETED?"Its proxy was deleted. Choose another, or none.":chosen2?proxy?describe(proxy):proxy===null?"Unknown \
+proxy":"…":empty,choose=id=>form.set("proxyId",id),add=(text2,close)=>form.send(async()=>{let made=await api.post("/proxies",{url:text2.trim(),...workspaceId?
+{workspaceId}:{}}).catch(problem=>{if(problem.code!=="duplicate"||!problem.body?.existingId)throw asProxyFault(problem);return{id:problem.body.existingId}});choose(
+made.id),close()});return html`<${Combobox} ...${{tied,workspaceId,words,optionsOf:(data,text2)=>[...looksLikeLine(text2)?[{key:"add",words:`Add ${hideLogin(text2)}\
+ and use it`,run:close=>add(text2,close),stays:!0}]:[],...dealt?[{key:"dealt",words:dealt,run:()=>choose(DEALT)}]:[],...none?[{key:"none",words:none,run:()=>choose(
+"")}]:[],...data.filter(({id})=>!skip.includes(id)).map(one=>({key:one.id,words:html`<${Country} code=${one.lastCheck?.country} /> <bdi>${describe(one)}</bdi>`,
+run:()=>choose(one.id)}))]}} path="/proxies" label="Proxies" chosen=${!!chosen2} placeholder="Search, or paste host:port:user:password" />`}function looksLikeLine(text2){
+return/^\s*(?:[a-z0-9]+:\/\/\S+|\S*[^\s:]+[:@]\S*\d{2,5}\S*)\s*$/i.test(text2)}function hideLogin(text2){let[,host]=/(?:@|^(?:[a-z0-9]+:\/\/)?)([^@:\s/]+:\d+)/i.
 exec(text2.trim())||[];return host||"this proxy"}function asProxyFault(problem){return problem.errors=problem.errors.map(error=>({...error,location:"body.proxyI\
 d"})),problem}function describe(proxy){let status=proxy.status==="alive"?"":` (${(PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown).text.toLowerCase()})`;return`${proxyName(
 proxy)}${status}`}function ProxyDialog({profile,done,close}){let app=useApp(),form=useForm({proxyId:proxyOf(profile)}),save2=async values=>{let changed=await app.
@@ -930,26 +932,13 @@ consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
 a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,extensions,temporary}){
 return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length?"Custom":"Default"}function zones(){
-return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var FOUND3=20,PAUSE_MS4=120,PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];
-function dealtWords(proxies){return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,
-template,choose}){let{api}=useApp(),[any,setAny]=d(!!template);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||
-setAny(total>0),()=>{}),()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template,choose,tied}} />`}} name="templateId" label="Template" hint=${template?
+return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
+return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,template,choose}){let{
+api}=useApp(),[any,setAny]=d(!!template);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||setAny(total>0),()=>{}),
+()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template,choose,tied}} />`}} name="templateId" label="Template" hint=${template?
 "Its settings are filled in below. The profile keeps them when the template changes.":"Fills in the settings of a new profile."} />`}function Finder2({workspaceId,
-template,choose,tied}){let{api}=useApp(),listId=P(),[text2,setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)
-return;let ending=new AbortController,timer=setTimeout(()=>api.get("/templates",{search:text2.trim(),workspaceId,limit:FOUND3},{signal:ending.signal}).then(setFound,
-()=>{}),PAUSE_MS4);return()=>{clearTimeout(timer),ending.abort()}},[text2,workspaceId]);let take=one=>{choose(one),setText(null)},options=[{id:"none",words:"No \
-template",run:()=>take(null)},...found.data.map(one=>({id:one.id,words:one.name,run:()=>take(one)}))],press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];
-to!==void 0?(event.preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),options[at]?.
-run()):event.key==="Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))},words=template?template.name:"No template";return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
-`${listId}-${at}`:void 0} autocomplete="off" spellcheck=${!1}
-      placeholder=${open?"Search":words} value=${open?text2:words} class=${template&&!open?"has-value":""}
-      onFocus=${event=>event.currentTarget.select()} onClick=${()=>!open&&setText("")} onInput=${event=>{setAt(0),setText(event.currentTarget.value)}} onKeyDown=${press} onBlur=${()=>setText(
-null)} />
-    ${open&&html`<ul class="finder-list" role="listbox" id=${listId} aria-label="Templates">${options.map((option,i)=>html`<li key=${option.id} id=${`${listId}-${i}`} role="option" aria-selected=${i===
-at} class="finder-line"
-      onMouseDown=${event=>{event.preventDefault(),option.run()}} onMouseMove=${()=>i!==at&&setAt(i)}><bdi>${option.words}</bdi></li>`)}
-      ${found.total>found.data.length&&html`<li class="finder-more" role="presentation">${number(found.total-found.data.length)} more. Type to narrow the list.</li>`}</ul>`}
-  </div>`}var MOST_COPIES=100,PAUSE_MS5=200;function ProfileDialog({profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&
+template,choose,tied}){return html`<${Combobox} ...${{tied,workspaceId,optionsOf:data=>[{key:"none",words:"No template",run:()=>choose(null)},...data.map(one=>({
+key:one.id,words:html`<bdi>${one.name}</bdi>`,run:()=>choose(one)}))]}} path="/templates" label="Templates" words=${template?template.name:"No template"} chosen=${!!template} />`}var MOST_COPIES=100,PAUSE_MS4=200;function ProfileDialog({profile,done,close}){let app=useApp(),[read,setRead]=d(null),[problem,setProblem]=d(null),path=profile&&
 `/profiles/${encodeURIComponent(profile.id)}`;return A(()=>{profile&&app.api.full("GET",path).then(setRead,setProblem)},[]),profile?html`<${Dialog} sheet title=${html`Edit <${Name}>${profile.
 name}<//>`} close=${close}>
     ${read?html`<${EditForm} ...${{...read,path,done,close}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`}
@@ -974,7 +963,7 @@ close(),then?.(made)},start2=made=>many?beginMany(app,made):begin(app,made[0]),f
     <${Sections} form=${form} many=${many} base=${base} />
   <//>`}function useBase(form,workspace2){let{api}=useApp(),[template,choose]=d(null),[defaults,setDefaults]=d({}),[values,setValues]=d(form.values),id=form.values.
 workspaceId.trim()||"default";A(()=>{let ending=new AbortController,timer=setTimeout(()=>api.get(`/workspaces/${encodeURIComponent(id)}`,void 0,{signal:ending.signal}).
-then(found=>setDefaults(found.defaults||{}),()=>setDefaults({})),PAUSE_MS5);return()=>{clearTimeout(timer),ending.abort()}},[id]),A(()=>{template&&template.workspaceId!==
+then(found=>setDefaults(found.defaults||{}),()=>setDefaults({})),PAUSE_MS4);return()=>{clearTimeout(timer),ending.abort()}},[id]),A(()=>{template&&template.workspaceId!==
 id&&choose(null)},[id]);let{proxyId:_,proxies:__,...further}=defaults,given=template?{...template.proxyId||template.proxies?further:defaults,...template}:defaults;
 return A(()=>{let after={...toValues({...given,name:"",workspaceId:""},workspace2)};delete after.name,delete after.workspaceId,form.setAll(now=>rebase(now,values,
 after)),setValues(now=>({...now,...after}))},[template,defaults]),{values,template,choose,dealt:given.proxies?dealtWords(given.proxies):""}}function Sections({form,
