@@ -212,7 +212,7 @@ func (m *Manager) reconcileAdopted(ctx context.Context, r *run) {
 	m.recordTraffic(ctx, r)
 }
 
-// closeOrphan closes a run whose start was never recorded, because its server died.
+// closeOrphan closes a run whose start was never recorded, because its server died, or which is offline.
 func (m *Manager) closeOrphan(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -222,13 +222,27 @@ func (m *Manager) closeOrphan(ctx context.Context, name string) {
 	}
 	if err != nil && !shim.Gone(err, "") {
 		m.log.Warn("a run without a record does not answer; it closes by itself", "name", name, "cause", err)
+		m.forgetWhenGone(shim.Hold(m.dir, name, ""), name)
 		return
 	}
 	if err == nil {
 		if _, err := client.Stop(ctx, false); err != nil {
 			m.log.Warn("a run without a record does not end", "name", name, "cause", err)
+			m.forgetWhenGone(client, name)
 			return
 		}
 	}
 	shim.Forget(m.dir, name)
+}
+
+// forgetWhenGone removes the files of a run without a record in the background, as soon as its process is gone.
+func (m *Manager) forgetWhenGone(c *shim.Client, name string) {
+	m.inBackground(func() {
+		select {
+		case <-c.Done():
+			shim.Forget(m.dir, name)
+		case <-m.ctx.Done():
+			c.Release()
+		}
+	})
 }

@@ -113,8 +113,11 @@ func isUnlocked(profileDir string) bool {
 
 // awaitUnlocked returns when the shim has released its profile. The shim does that last, after it has sent the end,
 // and a start in between would find the profile in use. A killed shim releases it too. A hanging one is awaited for
-// slack at most.
+// slack at most. An unknown profile is not awaited.
 func awaitUnlocked(ctx context.Context, profileDir string) {
+	if profileDir == "" {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, slack)
 	defer cancel()
 	lock := profileLock(profileDir)

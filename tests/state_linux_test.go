@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -195,6 +196,9 @@ func TestStateWrittenOrNot(t *testing.T) {
 				if <-done {
 					last, answered = n+1, answered+1
 				}
+				if left := g.filesOfRuns(); !runs && n%3 == 1 && len(left) > 0 {
+					t.Errorf("a run without a network that was killed leaves %v", left)
+				}
 				if now := s.numberOf(id); now != last && now != n+1 {
 					t.Fatalf("after the kill of %d the state is %d, want %d or %d", n%3, now, last, n+1)
 				} else {
@@ -219,6 +223,19 @@ func (g *testbed) killOne(s *liveServer, which int) *liveServer {
 		}
 	}
 	return s
+}
+
+// filesOfRuns lists what runs have beside their profiles' data.
+func (g *testbed) filesOfRuns() (names []string) {
+	g.t.Helper()
+	entries, err := os.ReadDir(filepath.Join(g.data, "run"))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // TestStateOfAKilledBrowser: two writes that a running browser has not on the disk yet are both there after it was killed. The profile has
