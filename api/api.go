@@ -131,13 +131,14 @@ func (s *API) Prepare(ctx context.Context) error {
 		return errors.Join(store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx)),
 			store.ErrorOf(q.RevokeOtherEnvironments(ctx, store.RevokeOtherEnvironmentsParams{RevokedAt: now(), Mark: s.keys.environment})))
 	})
-	return errors.Join(err, s.sweepPackages(ctx))
+	return errors.Join(err, s.sweepPackages(ctx, s.runs.Packages().Sweep))
 }
 
 // Sweep deletes idempotent answers older than 24 hours and old places of lists. It also writes the times at which keys were last
-// used.
+// used, and removes packages that were deleted while a run had them loaded.
 func (s *API) Sweep(ctx context.Context) error {
-	return errors.Join(s.idempotency.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx))
+	return errors.Join(s.idempotency.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx),
+		s.sweepPackages(ctx, s.runs.Packages().Prune))
 }
 
 // FirstKey creates the first API key of an empty data folder and returns it. It returns an empty string when there is a key already.

@@ -134,7 +134,8 @@ func extensionInUse(profiles []string) *problem.Error {
 		"Take it from them first.").With(pool.Users(profiles))
 }
 
-// deleteExtension deletes an extension that no profile names. Its files go when no other workspace has the same package.
+// deleteExtension deletes an extension that no profile names. Its files go when no other workspace has the same package, and no run has
+// it loaded: a run may go on after its profile has lost the extension.
 func (s *API) deleteExtension(ctx context.Context, in *extensionDelete) (*struct{}, error) {
 	s.packages.Lock() // so that nobody adds the package between
 	defer s.packages.Unlock()
@@ -165,9 +166,9 @@ func (s *API) deleteExtension(ctx context.Context, in *extensionDelete) (*struct
 	if err != nil {
 		return nil, err
 	}
-	if !kept {
+	if !kept && !s.runs.PackagesInUse()[row.Sha256] {
 		if err := s.runs.Packages().Remove(row.Sha256); err != nil {
-			s.log.Warn("the files of a deleted extension stay until the next start", "extension", row.ID, "cause", err)
+			s.log.Warn("the files of a deleted extension stay for a while", "extension", row.ID, "cause", err)
 		}
 	}
 	s.events.Publish(events.Event{Type: "extension.deleted", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
@@ -184,17 +185,19 @@ func (s *API) auditExtension(ctx context.Context, q *store.Queries, action strin
 	return store.ErrorOf(q.InsertAudit(ctx, entry))
 }
 
-// sweepPackages removes the files of packages that no workspace has. It is called before requests are served.
-func (s *API) sweepPackages(ctx context.Context) error {
+// sweepPackages has remove called with the packages that workspaces have or that runs have loaded, while no package comes or goes.
+func (s *API) sweepPackages(ctx context.Context, remove func(keep map[string]bool) error) error {
+	s.packages.Lock()
+	defer s.packages.Unlock()
 	sums, err := s.store.Read().ListPackages(ctx)
 	if err != nil {
 		return err
 	}
-	keep := map[string]bool{}
+	keep := s.runs.PackagesInUse()
 	for _, sum := range sums {
 		keep[sum] = true
 	}
-	return s.runs.Packages().Sweep(keep)
+	return remove(keep)
 }
 
 // isRejected returns the faults of a package, nil if the error is another one.

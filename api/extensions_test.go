@@ -110,6 +110,17 @@ func TestExtensions(t *testing.T) {
 	if names := a.unpackedPackages(t); len(names) > 0 {
 		t.Errorf("left is %v", names)
 	}
+	for _, name := range []string{first.text("sha256"), ".new-part"} { // as after the end of a run that had it loaded, and an addition
+		if err := os.MkdirAll(filepath.Join(a.dir, "extensions", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.srv.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if names := a.unpackedPackages(t); len(names) != 1 || names[0] != ".new-part" {
+		t.Errorf("after the sweep there is %v", names)
+	}
 	a.do(t, "GET", "/audit?action=extension.add", nil).want(t, 200).equal(t, "total", 2)
 	a.do(t, "GET", "/audit?action=extension.delete", nil).want(t, 200).equal(t, "data.0.objectId", other.text("id"))
 }

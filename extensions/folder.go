@@ -141,15 +141,33 @@ func (f Folder) Remove(sum string) error {
 
 // Sweep removes what an earlier server has left: parts, and packages that keep does not name. It is for a start, when nothing is written.
 func (f Folder) Sweep(keep map[string]bool) error {
-	all, err := os.ReadDir(string(f))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for _, e := range all {
-		name := e.Name()
-		if strings.HasPrefix(name, newPrefix) || len(name) == 2*sha256.Size && !keep[name] {
+	names, err := f.names()
+	for _, name := range names {
+		if strings.HasPrefix(name, newPrefix) {
 			err = errors.Join(err, os.RemoveAll(f.Path(name)))
 		}
 	}
+	return errors.Join(err, f.Prune(keep))
+}
+
+// Prune removes packages that keep does not name. No package may come meanwhile.
+func (f Folder) Prune(keep map[string]bool) error {
+	names, err := f.names()
+	for _, name := range names {
+		if len(name) == 2*sha256.Size && !strings.HasPrefix(name, newPrefix) && !keep[name] {
+			err = errors.Join(err, f.Remove(name))
+		}
+	}
 	return err
+}
+
+func (f Folder) names() (names []string, err error) {
+	all, err := os.ReadDir(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	return names, err
 }

@@ -127,6 +127,9 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) *run {
 	}
 	r := newRun(row.ID, row.ProfileID, row.WorkspaceID, running)
 	r.answer, r.startedWith, r.client = record.Started, record.Began, client
+	if record.Began != nil {
+		r.usePackages(record.Began.Packages)
+	}
 	close(r.ready)
 	if state != nil {
 		r.caughtUp = make(chan struct{})

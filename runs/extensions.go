@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -17,6 +18,37 @@ import (
 // Packages returns where the packages of extensions are.
 func (m *Manager) Packages() extensions.Folder {
 	return extensions.Folder(filepath.Join(m.cfg.Data, "extensions"))
+}
+
+// PackagesInUse returns the SHA-256 of the packages that runs load or have loaded, also of runs that an earlier server started.
+func (m *Manager) PackagesInUse() map[string]bool {
+	m.mu.Lock()
+	live := slices.Collect(maps.Values(m.byProfile))
+	m.mu.Unlock()
+	used := map[string]bool{}
+	for _, r := range live {
+		r.mu.Lock()
+		for _, sum := range r.packages {
+			used[sum] = true
+		}
+		r.mu.Unlock()
+	}
+	return used
+}
+
+// usePackages keeps packages on the disk until the run has ended.
+func (r *run) usePackages(sums []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.packages = sums
+}
+
+// packages returns the SHA-256 of the packages that the start loads.
+func (p *plan) packages() (sums []string) {
+	for _, e := range p.spec.Extensions {
+		sums = append(sums, filepath.Base(e.Path))
+	}
+	return sums
 }
 
 // ExtensionUse is an extension of a profile, as its row has it.

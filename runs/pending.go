@@ -115,6 +115,7 @@ type startedWith struct {
 	Members  map[string]string `json:"members"` // the profile's fixedSettings at the start
 	Identity shim.Identity     `json:"identity"`
 	Settings identity.Settings `json:"settings"`
+	Packages []string          `json:"packages,omitempty"` // SHA-256 of the packages of extensions that it has loaded
 }
 
 func (p *plan) startedWith() *startedWith {
@@ -122,7 +123,7 @@ func (p *plan) startedWith() *startedWith {
 	for _, s := range fixedSettings(p.row) {
 		members[s.name] = s.value
 	}
-	return &startedWith{members, p.spec.Identity, p.resolved.Settings}
+	return &startedWith{members, p.spec.Identity, p.resolved.Settings, p.packages()}
 }
 
 // pending returns, sorted, the settings that differ from what the browser was started with. wanted is the resolved identity, zone the

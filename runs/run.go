@@ -25,6 +25,7 @@ type run struct {
 	state        stage // only to writes it
 	answer       *Started
 	startedWith  *startedWith // nil if no record of the start can be read
+	packages     []string     // SHA-256 of the packages of extensions that it loads or has loaded
 	pendingCheck *exitLookup  // the exit check that outlasted the start
 	waiters      int          // callers that wait for the start
 	client       *shim.Client

@@ -13,11 +13,13 @@ import (
 )
 
 // TestProfileWithExtensions: a package goes from its file into a browser: its page opens, its worker answers, and a run has a copy of one
-// with rules. When its files are gone, the start says so and goes on without.
+// with rules. A package that is deleted stays on the disk while a run has it loaded. When its files are gone, the start says so and goes on
+// without.
 func TestProfileWithExtensions(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
-	s := newTestbed(t).serve()
+	g := newTestbed(t)
+	s := g.serve()
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
 	for name, text := range map[string]string{
@@ -38,11 +40,7 @@ func TestProfileWithExtensions(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	status, _, text := s.send("POST", "/extensions", &packed, map[string]string{"Content-Type": "application/zip"})
-	var added struct{ ID, ExtensionID, SHA256 string }
-	if err := json.Unmarshal([]byte(text), &added); err != nil || status != 201 {
-		t.Fatalf("%d %s", status, text)
-	}
+	added := s.addExtension(packed.Bytes())
 	id := s.profile(map[string]any{"extensions": []any{map[string]any{"id": added.ID}}})
 	run := s.start(id, nil)
 	if len(run.Warnings) > 0 && strings.Contains(run.Warnings[0].Code, "extension") {
@@ -63,8 +61,23 @@ func TestProfileWithExtensions(t *testing.T) {
 		t.Errorf("the run's copy: %v", err)
 	}
 	s.refused("DELETE", "/extensions/"+added.ID, nil, 409, "extension_in_use")
+	files := filepath.Join(s.data, "extensions", added.SHA256)
+	s.do("PATCH", "/profiles/"+id, map[string]any{"extensions": []any{}}, 200, nil)
+	s.do("DELETE", "/extensions/"+added.ID, nil, 204, nil)
+	s.kill()
+	s = g.serve() // removes what nobody needs any more
+	if _, err := os.Stat(files); err != nil {
+		t.Errorf("a run has it loaded: %v", err)
+	}
 	s.stop(id)
-	if err := os.RemoveAll(filepath.Join(s.data, "extensions", added.SHA256)); err != nil {
+	s.kill()
+	s = g.serve()
+	if _, err := os.Stat(files); !os.IsNotExist(err) {
+		t.Errorf("a package that nobody needs stays: %v", err)
+	}
+	added = s.addExtension(packed.Bytes())
+	s.do("PATCH", "/profiles/"+id, map[string]any{"extensions": []any{map[string]any{"id": added.ID}}}, 200, nil)
+	if err := os.RemoveAll(files); err != nil {
 		t.Fatal(err)
 	}
 	var dry struct {
@@ -79,4 +92,16 @@ func TestProfileWithExtensions(t *testing.T) {
 	if !found || strings.Contains(strings.Join(dry.Arguments, " "), "extension") {
 		t.Errorf("%+v", dry)
 	}
+}
+
+// addedExtension is what is read of the answer to a package.
+type addedExtension struct{ ID, ExtensionID, SHA256 string }
+
+func (s *liveServer) addExtension(packed []byte) (added addedExtension) {
+	s.t.Helper()
+	status, _, text := s.send("POST", "/extensions", bytes.NewReader(packed), map[string]string{"Content-Type": "application/zip"})
+	if err := json.Unmarshal([]byte(text), &added); err != nil || status != 201 {
+		s.t.Fatalf("%d %s", status, text)
+	}
+	return added
 }
