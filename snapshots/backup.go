@@ -41,8 +41,11 @@ const (
 	checkFolder  = ".check-"
 )
 
-// backupVersion is the version of a backup's form.
-const backupVersion = 1
+// backupVersion is the newest version of a backup's form. One without packages has version 1, so that an older Warren reads it.
+const (
+	backupVersion   = packagesVersion
+	packagesVersion = 2 // it holds packages of extensions
+)
 
 // Backup says what a backup holds. It is an object of the target, written last.
 type Backup struct {
@@ -94,7 +97,7 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	b := &Backup{Version: backupVersion, ID: store.NewID(), MadeAt: time.Now().UTC(), Warren: o.Warren}
+	b := &Backup{Version: 1, ID: store.NewID(), MadeAt: time.Now().UTC(), Warren: o.Warren}
 	o.Meter.begin(stepDatabase)
 	if err := store.Copy(ctx, o.Data, filepath.Join(temp, store.FileName)); err != nil {
 		return nil, err
@@ -106,7 +109,8 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &copying{from: packs.Folder(filepath.Join(o.Data, "snapshots")), to: o.To, backup: b, meter: o.Meter, patience: o.patience}
+	c := &copying{data: o.Data, from: packs.Folder(filepath.Join(o.Data, "snapshots")), to: o.To, backup: b, meter: o.Meter,
+		patience: o.patience}
 	if err := b.write(ctx, o, c, st, temp); err != nil {
 		c.retract(ctx)
 		return nil, err
@@ -224,6 +228,7 @@ type copying struct {
 	from, to packs.Blobs
 	backup   *Backup
 	meter    *Meter
+	data     string          // the folder with the packages
 	patience time.Duration   // with a thinning; 0: awaitThinFor
 	there    map[string]bool // objects of the target
 	used     []string        // of these, what the backup needs
@@ -232,17 +237,24 @@ type copying struct {
 
 // backUp says what the backup will need, and copies it. A thinning that begins from then on spares it (thin.go).
 func (c *copying) backUp(ctx context.Context, st *store.Store) error {
-	if err := c.announce(ctx, st); err != nil {
+	sums, err := packagesHere(ctx, st, c.data)
+	if err != nil {
+		return err
+	}
+	if len(sums) > 0 {
+		c.backup.Version = packagesVersion
+	}
+	if err := c.announce(ctx, st, sums); err != nil {
 		return err
 	}
 	if err := awaitThinning(ctx, c.to, cmp.Or(c.patience, awaitThinFor), c.meter); err != nil {
 		return err
 	}
-	return c.all(ctx, st)
+	return errors.Join(c.all(ctx, st), c.packages(ctx, sums))
 }
 
 // announce writes the names of all objects of the backup.
-func (c *copying) announce(ctx context.Context, st *store.Store) error {
+func (c *copying) announce(ctx context.Context, st *store.Store, sums []string) error {
 	var names bytes.Buffer
 	total := int64(0)
 	add := func(name string) error {
@@ -253,6 +265,9 @@ func (c *copying) announce(ctx context.Context, st *store.Store) error {
 	err := errors.Join(
 		eachSnapshot(ctx, st, func(s store.Snapshot) error { return add(packs.TreePrefix + s.ID) }),
 		eachPack(ctx, st, func(pack string) error { return add(packs.PackName(pack)) }))
+	for _, sum := range sums {
+		err = errors.Join(err, add(packageName(sum)))
+	}
 	if err != nil {
 		return err
 	}
@@ -348,7 +363,7 @@ const walkAtOnce = 1000
 // list learns what the target has.
 func (c *copying) list(ctx context.Context) error {
 	c.there = map[string]bool{}
-	for _, prefix := range []string{packs.TreePrefix, packs.PackPrefix} {
+	for _, prefix := range []string{packs.TreePrefix, packs.PackPrefix, packagesPrefix} {
 		for o, err := range c.to.List(ctx, prefix) {
 			if err != nil {
 				return err
@@ -547,7 +562,7 @@ func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) er
 		return err
 	}
 	c := &copying{from: o.From, to: packs.Folder(filepath.Join(dir, "snapshots")), backup: &Backup{}, meter: o.Meter}
-	return errors.Join(c.all(ctx, st), st.Close(), store.MakeFolder(filepath.Join(dir, "profiles")))
+	return errors.Join(c.all(ctx, st), st.Close(), b.restorePackages(ctx, o, dir), store.MakeFolder(filepath.Join(dir, "profiles")))
 }
 
 // restoreDatabase writes the database, and compares its sum.

@@ -14,7 +14,7 @@ import (
 	"warren/store"
 )
 
-// Checks that what the database says of snapshots and what the objects hold is the same, both ways.
+// Checks that what the database says of snapshots and what the objects hold is the same, both ways. Packages of extensions must be there.
 
 // CheckOptions say what is checked.
 type CheckOptions struct {
@@ -45,7 +45,7 @@ func Check(ctx context.Context, o CheckOptions) (out *Checked, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	blobs, key, err := o.open(ctx, temp)
+	blobs, backup, key, err := o.open(ctx, temp)
 	if err != nil {
 		return nil, err
 	}
@@ -55,27 +55,27 @@ func Check(ctx context.Context, o CheckOptions) (out *Checked, err error) {
 	}
 	k := New(o.Data, nil, st, events.New())
 	k.blobs = blobs
-	c := &checking{Keeper: k, all: o.ReadAll, needed: map[string]bool{}, sizes: map[string]int64{}, sums: map[string]bool{}}
+	c := &checking{Keeper: k, data: o.Data, backup: backup, all: o.ReadAll, needed: map[string]bool{}, sizes: map[string]int64{},
+		sums: map[string]bool{}}
 	err = c.run(ctx)
 	return &c.Checked, errors.Join(err, st.Close())
 }
 
-// open copies the database into a folder, and returns the objects and the file of the key.
-func (o CheckOptions) open(ctx context.Context, temp string) (blobs packs.Blobs, key string, err error) {
+// open copies the database into a folder, and returns the objects, the backup, nil for a data folder, and the file of the key.
+func (o CheckOptions) open(ctx context.Context, temp string) (blobs packs.Blobs, b *Backup, key string, err error) {
 	database := filepath.Join(temp, store.FileName)
 	if o.From == nil {
 		key = o.KeyFile
 		if key == "" {
 			key = filepath.Join(o.Data, keyName)
 		}
-		return packs.Folder(filepath.Join(o.Data, "snapshots")), key, store.Copy(ctx, o.Data, database)
+		return packs.Folder(filepath.Join(o.Data, "snapshots")), nil, key, store.Copy(ctx, o.Data, database)
 	}
-	b, err := chosen(ctx, o.From, o.ID)
-	if err != nil {
-		return nil, "", err
+	if b, err = chosen(ctx, o.From, o.ID); err != nil {
+		return nil, nil, "", err
 	}
 	if err := b.restoreDatabase(ctx, o.From, database, nil); err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	key = o.KeyFile
 	for _, f := range b.Files {
@@ -87,13 +87,15 @@ func (o CheckOptions) open(ctx context.Context, temp string) (blobs packs.Blobs,
 	if key == "" {
 		err = fmt.Errorf("the backup has no %s; name the one of its server with --secret-key-file", keyName)
 	}
-	return o.From, key, err
+	return o.From, b, key, err
 }
 
 // checking is one check.
 type checking struct {
 	*Keeper
 	Checked
+	data   string  // of a data folder
+	backup *Backup // nil: a data folder
 	all    bool
 	sizes  map[string]int64 // of the objects that are there
 	needed map[string]bool
@@ -105,7 +107,7 @@ func (c *checking) fault(format string, args ...any) {
 }
 
 func (c *checking) run(ctx context.Context) error {
-	for _, prefix := range []string{packs.TreePrefix, packs.PackPrefix} {
+	for _, prefix := range []string{packs.TreePrefix, packs.PackPrefix, packagesPrefix} {
 		for o, err := range c.blobs.List(ctx, prefix) {
 			if err != nil {
 				return err
@@ -130,6 +132,9 @@ func (c *checking) run(ctx context.Context) error {
 			break
 		}
 		after = rows[len(rows)-1].ID
+	}
+	if err := c.packages(ctx); err != nil {
+		return err
 	}
 	for name := range c.sizes {
 		if !c.needed[name] {

@@ -75,7 +75,7 @@ type thinning struct {
 	began   time.Time
 	sizes   map[string]int64   // of the objects of the place, but those that were removed
 	backups map[string]*Backup // by id
-	needed  map[string]bool    // trees and packs
+	needed  map[string]bool    // trees, packs and packages
 }
 
 func (t *thinning) run(ctx context.Context) error {
@@ -109,7 +109,8 @@ func (t *thinning) run(ctx context.Context) error {
 
 // read lists the place, and reads its backups.
 func (t *thinning) read(ctx context.Context) error {
-	for _, prefix := range []string{contentsPrefix, backupPrefix, databasePrefix, thinningPrefix, packs.TreePrefix, packs.PackPrefix} {
+	for _, prefix := range []string{contentsPrefix, backupPrefix, databasePrefix, thinningPrefix, packs.TreePrefix, packs.PackPrefix,
+		packagesPrefix} {
 		for o, err := range t.At.List(ctx, prefix) {
 			if err != nil {
 				return err
@@ -289,10 +290,11 @@ func (t *thinning) sweep(ctx context.Context) error {
 	return nil
 }
 
-// isObject reports whether a name is one of a pack or of a tree.
+// isObject reports whether a name is one of a pack, of a tree or of a package.
 func isObject(name string) bool {
 	id := path.Base(name)
-	return len(id) == 64 && name == packs.PackName(id) || uuid.Validate(id) == nil && name == packs.TreePrefix+id
+	return len(id) == 64 && (name == packs.PackName(id) || name == packageName(id)) ||
+		uuid.Validate(id) == nil && name == packs.TreePrefix+id
 }
 
 // late reports whether those who wait may soon wait no more. One clock stands while a machine sleeps, the other may be set.
