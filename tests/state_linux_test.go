@@ -262,3 +262,78 @@ func TestStateOfAKilledBrowser(t *testing.T) {
 		t.Errorf("the profile is %s", p.Status)
 	}
 }
+
+// fillOrigin is an expression that fills an origin's localStorage, and three databases with stores, indexes and keys of all kinds. n is the
+// number of the origin.
+const fillOrigin = `(async n => {
+  localStorage.setItem('n', String(n)); localStorage.setItem('half\ud800', '\udc00' + n); localStorage.setItem('', '')
+  const opened = (name, version, make) => new Promise((resolve, reject) => {
+    const r = indexedDB.open(name, version)
+    r.onupgradeneeded = () => make(r.result)
+    r.onsuccess = () => { r.result.close(); resolve() }
+    r.onerror = () => reject(r.error)
+  })
+  const keys = [n, -0.5, 1e400, -1e400, '', 'text ' + n, 'half\ud800', new Date(n), new Uint8Array([n, 255]).buffer, new Uint8Array([1, n]),
+    [], [n, 'x', [new Date(5), new Uint8Array([3]).buffer]]]
+  await opened('keys', n + 1, db => {
+    const s = db.createObjectStore('out of line')
+    keys.forEach((k, i) => s.put({i, n, k}, k))
+    s.createIndex('by n', 'n'); s.createIndex('by i', 'i', {unique: true})
+    db.createObjectStore('none')
+  })
+  await opened('paths', 2 ** 40 + n, db => {
+    const s = db.createObjectStore('in line', {keyPath: ['a', 'b.c']})
+    s.createIndex('tags', 'tags', {multiEntry: true}); s.createIndex('both', ['n', 'tags']); s.createIndex('itself', '')
+    keys.forEach(k => s.put({a: k, b: {c: n}, n, tags: [k, 'all', k]}))
+    const counted = db.createObjectStore('counted', {keyPath: 'id', autoIncrement: true})
+    for (let i = 0; i < 5; i++) counted.put({n, big: 2n ** 70n + BigInt(n), when: new Date(i), set: new Set([i, undefined])})
+    db.createObjectStore('generated', {autoIncrement: true}).put('first')
+  })
+  await opened('empty \u00e9', 1, () => {})
+  return 'filled'
+})`
+
+// TestStateOfManyOrigins: what fifty origins have kept comes out of one profile, goes into another and comes out the same.
+func TestStateOfManyOrigins(t *testing.T) {
+	testnet.Long(t)
+	t.Parallel()
+	needBrowser(t)
+	const origins = 50
+	s := newTestbed(t).serve()
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.world.site.URL, "http://"), ":")
+	id := s.profile(map[string]any{"localhostVia": []string{port}})
+	c := dialCDP(t, s.start(id, nil).WsEndpoint, nil)
+	page := c.open("about:blank")
+	for n := range origins {
+		address := fmt.Sprintf("http://s%d.localhost:%s/", n, port)
+		c.call(page, "Page.navigate", map[string]any{"url": address}, nil)
+		c.awaitURL(page, address)
+		if got := c.eval(page, fmt.Sprintf("%s(%d)", fillOrigin, n)); got != "filled" {
+			t.Fatal(got)
+		}
+	}
+	s.stop(id)
+	want := s.state(id)
+	for part, count := range map[string]int{`"origin":"http://s`: origins, `"version":`: 3 * origins, `"name":"out of line"`: origins,
+		`"name":"tags"`: origins, `"keyPathArray":["a","b.c"]`: origins, `\ud800`: 4 * origins} {
+		if got := strings.Count(want, part); got < count {
+			t.Errorf("%s stands %d times in the state, want %d: %.3000s", part, got, count, want)
+		}
+	}
+	other := s.profile(nil)
+	var done struct {
+		Origins         int
+		Refused, Failed []any
+	}
+	s.do("PUT", "/profiles/"+other+"/storage-state", json.RawMessage(want), 200, &done)
+	if done.Origins != origins || len(done.Refused)+len(done.Failed) > 0 {
+		t.Errorf("%+v", done)
+	}
+	if now := s.state(other); now != want {
+		at := 0
+		for at < min(len(now), len(want)) && now[at] == want[at] {
+			at++
+		}
+		t.Errorf("another profile has another state from byte %d on: %.300s\nwant %.300s", at, now[max(0, at-100):], want[max(0, at-100):])
+	}
+}
