@@ -42,28 +42,32 @@ func (d *driver) stop() error { return errors.Join(d.in.Close(), d.cmd.Wait()) }
 // start has the script start a browser. It returns the milliseconds until the start was answered, until a page of it
 // evaluated, and of a new page.
 func (d *driver) start(way string, how map[string]string) ([]float64, error) {
+	var took struct{ Answered, Ready, Page float64 }
+	err := d.ask(way, how, &took)
+	return []float64{took.Answered, took.Ready, took.Page}, err
+}
+
+// ask has the script work in a way, and reads its answer into out.
+func (d *driver) ask(way string, how map[string]string, out any) error {
 	how["way"] = way
 	text, err := json.Marshal(how)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := d.in.Write(append(text, '\n')); err != nil {
-		return nil, err
+		return err
 	}
 	if !d.out.Scan() {
-		return nil, errors.Join(errors.New("the script ended"), d.out.Err())
+		return errors.Join(errors.New("the script ended"), d.out.Err())
 	}
-	var took struct {
-		Answered, Ready, Page float64
-		Error                 string
+	var failed struct{ Error string }
+	if err := json.Unmarshal(d.out.Bytes(), &failed); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(d.out.Bytes(), &took); err != nil {
-		return nil, err
+	if failed.Error != "" {
+		return fmt.Errorf("%s: %s", way, failed.Error)
 	}
-	if took.Error != "" {
-		return nil, fmt.Errorf("%s: %s", way, took.Error)
-	}
-	return []float64{took.Answered, took.Ready, took.Page}, nil
+	return json.Unmarshal(d.out.Bytes(), out)
 }
 
 // launches compares starts: what a program waits for until it has a page, and a new page in that browser. Every browser is

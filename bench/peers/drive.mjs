@@ -1,5 +1,5 @@
-// Starts a browser in one of several ways, and prints how many milliseconds it took: one line of JSON for each line of JSON
-// on its input. The libraries are loaded before the first line, so their own start does not count.
+// Starts a browser in one of several ways, or works with one, and prints how many milliseconds it took: one line of JSON for
+// each line of JSON on its input. The libraries are loaded before the first line, so their own start does not count.
 import { createInterface } from 'node:readline';
 import puppeteer from 'puppeteer-core';
 import { chromium } from 'playwright-core';
@@ -28,6 +28,17 @@ const ways = {
     const c = await chromium.launchPersistentContext(folder, { executablePath: browser, chromiumSandbox: true, proxy: { server: proxy } });
     const answered = now();
     const took = await used(begun, answered, c.pages()[0], () => c.newPage());
+    await c.close();
+    return took;
+  },
+  // storage sets a storageState in a context on a folder, and reads it back.
+  async storage({ browser, folder, file }) {
+    const c = await chromium.launchPersistentContext(folder, { executablePath: browser, chromiumSandbox: true });
+    const begun = now();
+    await c.setStorageState(file);
+    const set = now();
+    const { origins } = await c.storageState();
+    const took = { set: set - begun, read: now() - set, origins: origins.length };
     await c.close();
     return took;
   },
