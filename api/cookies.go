@@ -224,16 +224,17 @@ type stateChange struct {
 // planned computes the change from the profile's cookies.
 func (c *stateChange) planned(have []state.Cookie) (set, remove []state.Cookie, err error) {
 	c.plan = state.Plan(have, c.file.Cookies, c.in.mode, c.in.domains)
+	c.plan.RemoveNamed(have, c.file.Cookies, c.file.Remove, c.in.domains)
 	return c.plan.Set, c.plan.Remove, nil
 }
 
 // do records the change and makes it, or computes what it would be. What changes nothing for certain starts no browser.
 func (c *stateChange) do(ctx context.Context, action string, change func(context.Context) error) error {
-	if c.in.mode == state.Merge && len(c.file.Cookies) == 0 && len(c.origins) == 0 {
+	if c.in.mode == state.Merge && len(c.file.Cookies)+len(c.file.Remove)+len(c.origins) == 0 {
 		return nil
 	}
 	detail := map[string]any{"count": len(c.file.Cookies), "format": c.file.Format, "mode": c.in.mode, "domains": c.in.domains,
-		"origins": len(c.origins), "dryRun": c.in.dryRun}
+		"origins": len(c.origins), "remove": len(c.file.Remove), "dryRun": c.in.dryRun}
 	if err := c.audit(ctx, action, c.row.WorkspaceID, c.row.ID, detail); err != nil {
 		return err
 	}
@@ -250,6 +251,13 @@ func (c *stateChange) do(ctx context.Context, action string, change func(context
 func (c *stateChange) changeCookies(ctx context.Context) error {
 	change, err := c.runs.ChangeCookies(ctx, c.row, c.planned)
 	c.refused = change.Refused
+	if err != nil || len(c.refused) == 0 || len(c.file.Remove) == 0 {
+		return err
+	}
+	// Chrome, whose rules may be newer, has refused what was to stand for the cookies that the file names. So those go back.
+	gone := c.plan.Remove
+	c.plan.Remove = nil
+	_, err = c.runs.ChangeCookies(ctx, c.row, func([]state.Cookie) (set, remove []state.Cookie, err error) { return gone, nil, nil })
 	return err
 }
 

@@ -60,6 +60,11 @@ func TestCookieFaults(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 	a.put(t, storage+"?mode=replace-domains", "application/json", `{"cookies":`+bad+`}`).invalid(t, "body[0]")
+	r = a.put(t, cookies, "application/json", `{"cookies":`+bad+`,"remove":[{"name":"n","domain":"a.example","path":"/"},{"path":"/"}]}`).
+		invalid(t, "body.cookies[0]", "body.remove[1]")
+	if !strings.Contains(r.text("detail"), "nothing was changed") {
+		t.Errorf("%s", r)
+	}
 	clears := "/profiles/" + id + "/clear"
 	a.do(t, "POST", clears, `{"kinds":[],"origins":["https://a.example/x"],"since":"2999-01-01T00:00:00Z"}`).invalid(t, "body.kinds",
 		"body.origins[0]", "body.since")

@@ -190,7 +190,10 @@ var descriptions = map[string]string{
 		"The profile may run or not. A stopped one is opened without a network. Each read is recorded (GET /audit) before it is " +
 		"answered. docs/state.md describes the formats.",
 	"putCookies": putStateText + "The body is one of the formats of getCookies, and its content decides which, unless `format` or the " +
-		"media type `text/plain` (Netscape) says so.",
+		"media type `text/plain` (Netscape) says so.\n\n" +
+		"An object with `cookies` may have `remove` too: cookies that go in the same write, by `name`, `domain`, `path` and " +
+		"`partitionKey` as a read tells them. Then the file is taken as a whole: if a cookie is refused, nothing is changed. So a cookie " +
+		"gets another name, domain or path in one request.",
 	"deleteCookies": "Those of the domains and of their subdomains; without `domain` all of them. Needs the scope `secrets` too. Each " +
 		"deletion is recorded (GET /audit).",
 	"getStorageState": "Cookies, localStorage and IndexedDB in the shape of Playwright's storageState. Playwright's " +

@@ -112,12 +112,28 @@ func (f *faults) truth(query url.Values, name string) bool {
 	return yes
 }
 
-// mayReplace refuses a replacement by a file of which nothing can be taken: it would only remove.
+// mayReplace refuses a replacement by a file of which nothing can be taken: it would only remove. A file that names cookies to remove is
+// taken as a whole, since one of its cookies may stand for one that goes.
 func (in *stateOptions) mayReplace(file *state.Cookies) error {
-	if in.mode == state.Merge || len(file.Cookies) > 0 || len(file.Refused) == 0 {
+	if len(file.Refused) == 0 {
 		return nil
 	}
 	var f faults
+	if file.Remove != nil {
+		for _, r := range file.Refused[:min(len(file.Refused), maxFaults)] {
+			at := "body." + r.Place
+			if r.Place == "" {
+				at = element("body.cookies", r.Index)
+			}
+			f.add(at, r.Reason, nil)
+		}
+		p := problem.NotValid(f...)
+		p.Message = "With `remove` a file is taken as a whole, and nothing was changed. `errors` says why."
+		return p
+	}
+	if in.mode == state.Merge || len(file.Cookies) > 0 {
+		return nil
+	}
 	for i, r := range file.Refused[:min(len(file.Refused), maxFaults)] {
 		f.add(element("body", i), r.Reason, nil)
 	}

@@ -53,6 +53,7 @@ type Cookies struct {
 	Format  Format // as told, or found
 	Cookies []Cookie
 	Index   []int // where in the file each of Cookies stands, from 0
+	Remove  []Key // cookies that the file names to be removed; nil: it has no such member
 	Refused []Refusal
 	More    int    // refusals beyond those of Refused
 	Lost    []Note // what the file has and a cookie cannot have

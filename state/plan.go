@@ -2,6 +2,7 @@ package state
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,23 @@ func Plan(have, want []Cookie, mode Mode, domains []string) Changes {
 		}
 	}
 	return out
+}
+
+// RemoveNamed adds the cookies with these keys to those that are removed. One that is wanted stays, and so does one of another domain than
+// those that were asked for.
+func (c *Changes) RemoveNamed(have, want []Cookie, named []Key, domains []string) {
+	keys := make(map[Key]bool, len(named))
+	for _, key := range named {
+		keys[key] = true
+	}
+	for _, cookie := range slices.Concat(want, c.Remove) {
+		delete(keys, cookie.Key())
+	}
+	for _, cookie := range OfDomains(have, domains) {
+		if keys[cookie.Key()] && !cookie.Opaque { // an opaque one's key does not say it
+			c.Remove = append(c.Remove, cookie)
+		}
+	}
 }
 
 // replaced returns which domains' cookies go unless they are wanted.

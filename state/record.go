@@ -68,14 +68,17 @@ func (c *collector) readJSON(src *source) error {
 		}
 		return ended(d)
 	}
-	found := false
+	found := map[string]bool{}
 	err := eachMember(d, func(name string) error {
 		switch name {
-		case "cookies":
-			if found {
-				return &FileError{Index: -1, Byte: d.InputOffset(), Message: "The member cookies is there twice."}
+		case "cookies", "remove":
+			if found[name] {
+				return &FileError{Index: -1, Byte: d.InputOffset(), Message: "The member " + name + " is there twice."}
 			}
-			found = true
+			found[name] = true
+			if name == "remove" {
+				return c.readRemovals(d)
+			}
 			return c.readArray(d)
 		case "origins", "credentials":
 			if d.PeekKind() == '[' {
@@ -87,7 +90,7 @@ func (c *collector) readJSON(src *source) error {
 	if err != nil {
 		return jsonError(d, c.next, err)
 	}
-	if !found {
+	if len(found) == 0 {
 		return broken("The JSON object has no member cookies. Send an array of cookies, or an object with one as cookies.")
 	}
 	return ended(d)
@@ -160,9 +163,17 @@ func (c *collector) readArray(d *jsontext.Decoder) error {
 }
 
 func (c *collector) readRecord(d *jsontext.Decoder, r *record) error {
-	r.reset()
 	var wrong faults
-	err := eachMember(d, func(name string) error {
+	if err := c.readMembers(d, r, &wrong); err != nil {
+		return err
+	}
+	return c.take(c.cookieOf(r, &wrong), 0, wrong)
+}
+
+// readMembers reads the members of a cookie as they stand there.
+func (c *collector) readMembers(d *jsontext.Decoder, r *record, wrong *faults) error {
+	r.reset()
+	return eachMember(d, func(name string) error {
 		m := member(slices.Index(memberNames[:], name))
 		if m < 0 {
 			if !slices.Contains(ignored, name) && d.PeekKind() != 'n' {
@@ -181,10 +192,6 @@ func (c *collector) readRecord(d *jsontext.Decoder, r *record) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return c.take(c.cookieOf(r, &wrong), 0, wrong)
 }
 
 // unknown notes a member that no cookie has. Names that are not words are only counted.
