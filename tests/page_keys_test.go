@@ -93,7 +93,7 @@ func keysSnapshot(p *person, _ *liveServer) {
 	p.presses("Home", "Enter")
 	p.at("heading Keys alone (copy)")
 	p.tabTo("tab Overview")
-	p.presses("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight")
+	p.presses("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight")
 	p.at("tab Snapshots")
 	p.reads(".drawer .snapshot", "Start of this clone")
 	p.tabTo("button Keep a snapshot")

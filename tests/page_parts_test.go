@@ -127,6 +127,7 @@ func (h *byHand) profileDrawer() {
 	h.clicks("Revoke")
 	h.reads(".drawer-body", "No links.")
 	h.drawer(at, "Tests", "Run the leak test", "Picture of the page", "Nothing contradicts the proxy.", "What remains visible")
+	h.cookiesByHand(at)
 	h.stop(h.profileID)
 	h.drawer(at, "Runs", "Stopped")
 	h.until("document.querySelectorAll('.drawer .run').length === 2 && (document.querySelector('.drawer .run').open = true)")

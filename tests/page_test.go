@@ -93,7 +93,7 @@ var pressed = map[string]struct {
 	code int
 	text string
 }{"Tab": {9, ""}, "Enter": {13, "\r"}, "Escape": {27, ""}, " ": {32, " "}, "End": {35, ""}, "Home": {36, ""}, "ArrowLeft": {37, ""},
-	"ArrowUp": {38, ""}, "ArrowRight": {39, ""}, "ArrowDown": {40, ""}, "/": {191, "/"}}
+	"ArrowUp": {38, ""}, "ArrowRight": {39, ""}, "ArrowDown": {40, ""}, "Delete": {46, ""}, "/": {191, "/"}}
 
 // presses presses keys one after another, as a keyboard does: "Tab", "x", "Shift+X", "Ctrl+k".
 func (p *person) presses(keys ...string) {

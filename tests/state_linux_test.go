@@ -115,6 +115,15 @@ func TestStateThereAndBack(t *testing.T) {
 	if now := s.state(other); now != was {
 		t.Errorf("another profile has\n%s\nwant\n%s", now, was)
 	}
+	// A cookie ends before the browser is there that takes it, so that the one whose place it takes stays.
+	ends := strconv.FormatFloat(float64(time.Now().UnixMilli()+200)/1e3, 'f', 3, 64)
+	r, err := s.try("PUT", "/profiles/"+other+"/cookies", json.RawMessage(`{"cookies":[{"name":"new","value":"1","domain":"shop.example",`+
+		`"path":"/","expires":`+ends+`}],"remove":[{"name":"__Host-id","domain":"shop.example","path":"/"}]}`))
+	var kept []struct{ Name string }
+	s.do("GET", "/profiles/"+other+"/cookies?domain=shop.example", nil, 200, &kept)
+	if names := fmt.Sprint(kept); err != nil || !strings.Contains(names, "__Host-id") || strings.Contains(names, "new") {
+		t.Errorf("after %+v, %v there are %s", r, err, names)
+	}
 	s.do("POST", "/profiles/"+other+"/clear", map[string]any{"kinds": []string{"cookies", "history"}}, 200, nil)
 	s.do("POST", "/profiles/"+other+"/clear",
 		map[string]any{"kinds": []string{"storage"}, "origins": []string{"https://shop.example"}}, 200, nil)

@@ -4,7 +4,7 @@ ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,
 SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,TemplateDialog,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,
 bytes,check,connect,count,countryName,d,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,
 proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,
-watchKey}from"./part-S3APLR25.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+watchKey}from"./part-6PGXAWRF.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
@@ -15,8 +15,8 @@ let press=event=>this.#press(event);return addEventListener("keydown",press),()=
 'input:not([type="checkbox"]), textarea, select, dialog, [role="menu"], [popover], .stage, [contenteditable]'))return;if(event.key==="Escape")return app.escape();
 if((event.key===" "||event.key==="Enter")&&target.closest?.("button, a, input, summary"))return;if(this.isPlace(event))return this.#prefix=0,event.preventDefault(),
 app.router.go(href(PLACES[event.key]));this.#prefix=event.key==="g"?event.timeStamp:0;let act={"/":()=>focusSearch(),n:()=>app.createHere(),"?":()=>app.open(KeysDialog,
-{})}[event.key];return act?(event.preventDefault(),act()):app.gridKey?.(event)}};function focusSearch(){let box=document.querySelector('main input[type="search"\
-]');box?.focus(),box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
+{})}[event.key];return act?(event.preventDefault(),act()):app.grids.at(-1)?.(event)}};function focusSearch(){let box=[...document.querySelectorAll('main input[t\
+ype="search"]')].find(it=>it.checkVisibility({visibilityProperty:!0}));box?.focus(),box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
     ${LIST.map(([title,keys])=>html`<section key=${title}><h3>${title}</h3><dl class="keys">${keys.map(([key,words])=>html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl></section>`)}
   </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}function useEntry(enter,reason=""){let[key,type]=d(""),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),field=T(null);return{key,type,
 fault,problem,busy,field,submit:async event=>{event.preventDefault();let given=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given)){setFault(given?
@@ -434,40 +434,40 @@ failed,"failed","failed")} lead=${now.title} close=${close}>
   <//>`}function ProxyLabel({id}){let proxy=useProxy(id);return html`<${Name}>${proxy?proxyName(proxy):proxy===null?"A deleted proxy":"…"}<//>`}var TICK_MS=1e4,FOCUS_FRAMES=300,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage,settings:SettingsPage,live:LivePage},
 FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router("profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(
 Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comfortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(
-null);signedOut=new Store("");#changed=new Set;#typed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>this.holds(REFUSED)||
-leave(REFUSED)),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.browsers=new Browsers(this.api),this.
-keys=new Keys(this),this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(state==="lost")),this.
-model.event.watch(event=>this.proxies.onEvent(event)),this.model.counts.watch(summary=>this.browsers.count.set(summary.browsers)),this.keys.begin(),this.previews.
-begin(),this.browsers.begin(this.model.event),this.checked.last.watch(checks=>this.proxies.checked(checks))];this.model.begin();let unload=event=>this.#changed.
-size&&event.preventDefault();addEventListener("beforeunload",unload),unwatch.push(()=>removeEventListener("beforeunload",unload));let timer=setInterval(()=>this.
-now.set(Date.now()),TICK_MS);return()=>{unwatch.forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){let shown={component,key:(this.
-dialog.value?.key||0)+Math.random()};shown.props={...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(null))},this.leaving(()=>this.dialog.
-set(shown))}holdForm(root,{changed=!1,typed=!1}){changed?this.#changed.add(root):this.#changed.delete(root),typed?this.#typed.add(root):this.#typed.delete(root)}holds(reason){
-return this.#typed.size?(this.signedOut.set(this.signedOut.value||reason),!0):!1}renew(key){this.api.renew(key)&&(this.signedOut.set(""),this.model.renew())}logOut(){
-this.leaving(()=>this.leave())}giveUp(){let reason=this.signedOut.value;this.#changed.clear(),this.signedOut.set(""),this.leave(reason)}leaving(goOn){this.#changed.
-size?this.asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.
-open(Palette,{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}createHere(){this.router.current.value.name==="proxies"?this.createProxy():
-this.createProfile()}start(profile){return start(this,profile)}escape(){this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){this.
-dialog.value?this.toasts.say({text:subject,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,
-action})}setDensity(density){this.density.set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:
-theme),applyTheme()}saveView(view){this.#keepViews([...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.
-filter(other=>other!==view))}#keepViews(views){this.views.set(views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){
-this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(frames=FOCUS_FRAMES){
-requestAnimationFrame(()=>{document.activeElement===document.body&&(document.querySelector("h1")?this.focusPage():frames&&this.keepFocus(frames-1))})}focusPage(id){
-let row=id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector("h1"))?.focus({preventScroll:!row})}};function Root(){let[given,
-setGiven]=d(takeFromAddress),[{key,turn},setShown]=d(()=>({key:readKey(),turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);now.current=
-key;let page=T(null),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(now.
-current).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():"")},
-renew=fresh=>setShown(({turn:same})=>({key:fresh,turn:same}));return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("ha\
-shchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(
-before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){if(other?
-page.current?.signedOut.value:page.current?.holds(LOGGED_OUT)){other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?html`<${Entering} />`:
-key?html`<${Frame} key=${turn} secret=${key} ...${{leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}var REFUSED="This key is no longer \
-valid. It may have been revoked, or have expired.",LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. The server did not ans\
-wer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(secret,leave));
-A(()=>{shown.current=app;let end=app.begin();return()=>{shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(app.router.current),
-dialog=useStore(app.dialog);F(()=>app.dialog.set(null),[route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=route.
-name},[route.name]);let Page=PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.
+null);signedOut=new Store("");#changed=new Set;#typed=new Set;grids=[];constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>this.holds(REFUSED)||leave(
+REFUSED)),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.browsers=new Browsers(this.api),this.keys=
+new Keys(this),this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(state==="lost")),this.model.
+event.watch(event=>this.proxies.onEvent(event)),this.model.counts.watch(summary=>this.browsers.count.set(summary.browsers)),this.keys.begin(),this.previews.begin(),
+this.browsers.begin(this.model.event),this.checked.last.watch(checks=>this.proxies.checked(checks))];this.model.begin();let unload=event=>this.#changed.size&&event.
+preventDefault();addEventListener("beforeunload",unload),unwatch.push(()=>removeEventListener("beforeunload",unload));let timer=setInterval(()=>this.now.set(Date.
+now()),TICK_MS);return()=>{unwatch.forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){let shown={component,key:(this.dialog.value?.
+key||0)+Math.random()};shown.props={...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(null))},this.leaving(()=>this.dialog.set(shown))}holdForm(root,{
+changed=!1,typed=!1}){changed?this.#changed.add(root):this.#changed.delete(root),typed?this.#typed.add(root):this.#typed.delete(root)}holds(reason){return this.#typed.
+size?(this.signedOut.set(this.signedOut.value||reason),!0):!1}renew(key){this.api.renew(key)&&(this.signedOut.set(""),this.model.renew())}logOut(){this.leaving(
+()=>this.leave())}giveUp(){let reason=this.signedOut.value;this.#changed.clear(),this.signedOut.set(""),this.leave(reason)}leaving(goOn){this.#changed.size?this.
+asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.open(Palette,
+{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}createHere(){this.router.current.value.name==="proxies"?this.createProxy():this.createProfile()}start(profile){
+return start(this,profile)}escape(){this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){this.dialog.value?this.toasts.say({text:subject,
+more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){this.density.
+set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){this.#keepViews(
+[...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){
+this.views.set(views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));
+try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(frames=FOCUS_FRAMES){requestAnimationFrame(()=>{document.
+activeElement===document.body&&(document.querySelector("h1")?this.focusPage():frames&&this.keepFocus(frames-1))})}focusPage(id){let row=id&&document.querySelector(
+`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector(".drawer.is-wide h2")||document.querySelector("h1"))?.focus({preventScroll:!row})}};function Root(){
+let[given,setGiven]=d(takeFromAddress),[{key,turn},setShown]=d(()=>({key:readKey(),turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);
+now.current=key;let page=T(null),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||
+revoke(now.current).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():
+"")},renew=fresh=>setShown(({turn:same})=>({key:fresh,turn:same}));return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener(
+"hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&
+revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){
+if(other?page.current?.signedOut.value:page.current?.holds(LOGGED_OUT)){other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?
+html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}var REFUSED="\
+This key is no longer valid. It may have been revoked, or have expired.",LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. \
+The server did not answer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(
+secret,leave));A(()=>{shown.current=app;let end=app.begin();return()=>{shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(app.router.
+current),dialog=useStore(app.dialog);F(()=>app.dialog.set(null),[route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=
+route.name},[route.name]);let Page=PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.
 Provider} value=${app}>
     <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>
     ${FULL.includes(route.name)?page:html`<div class="frame">

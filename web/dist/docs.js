@@ -119,11 +119,11 @@ function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="t
     <circle class="logo-mark" cx="16" cy="23.6" r="2.4" />
   </svg>`}var SHEET=new URL("flags.svg",import.meta.url).href;function Prose({text}){return text?html`<div class="prose">${text.split(/\n\n+/).map((paragraph,i3)=>html`<p key=${i3}>${paragraph.split(/(`[^`]+`)/).map(part=>/^`.+`$/.
 test(part)?html`<code>${part.slice(1,-1)}</code>`:part)}</p>`)}</div>`:null}function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
-try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,button.current)}setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":
-label}>
+await copyText(text,button.current),setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":label}>
     <${Icon} name=${done?"check":"copy"} /><span aria-live="polite">${done?"Copied":"Copy"}</span>
-  </button>`}function copyByCommand(text,beside){let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),
-field.select(),document.execCommand("copy"),field.remove(),beside.focus()}function Waiting(){return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
+  </button>`}async function copyText(text,beside=document.activeElement){try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,beside)}}function copyByCommand(text,beside){
+let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),field.select(),document.execCommand("copy"),
+field.remove(),beside.focus()}function Waiting(){return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
     ${[1,2,3,4,5].map(row=>html`<div class="bone" key=${row}></div>`)}
   </div>`}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d2(value),timer=T2(0);return A2(()=>setText(now=>now.trim()===value?now:value),[value]),
 A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />

@@ -226,11 +226,11 @@ items.at(to%items.length)?.focus();else if(event.key==="Tab")menu.hidePopover();
 altKey){event.preventDefault(),event.stopPropagation();let before=typed.get(menu),text=(before&&event.timeStamp-before.at<TYPED_MS?before.text:"")+event.key.toLowerCase();
 typed.set(menu,{text,at:event.timeStamp});let from=text.length===1?at+1:Math.max(0,at);[...items.slice(from),...items.slice(0,from)].find(item=>item.textContent.
 trim().toLowerCase().startsWith(text))?.focus()}}function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
-try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,button.current)}setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":
-label}>
+await copyText(text,button.current),setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":label}>
     <${Icon} name=${done?"check":"copy"} /><span aria-live="polite">${done?"Copied":"Copy"}</span>
-  </button>`}function copyByCommand(text,beside){let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),
-field.select(),document.execCommand("copy"),field.remove(),beside.focus()}var TYPED_MS2=800;function Prompt({title,drives,refuse,children,foot}){let box=T2(null),titleId=P2();F2(()=>{let before=document.activeElement;return drives?box.
+  </button>`}async function copyText(text,beside=document.activeElement){try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,beside)}}function copyByCommand(text,beside){
+let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),field.select(),document.execCommand("copy"),
+field.remove(),beside.focus()}var TYPED_MS2=800;function Prompt({title,drives,refuse,children,foot}){let box=T2(null),titleId=P2();F2(()=>{let before=document.activeElement;return drives?box.
 current.showModal():box.current.show(),()=>{box.current?.close(),drives&&before?.focus?.({preventScroll:!0})}},[drives]);let cancel=event=>{event.preventDefault(),
 drives&&refuse()};return html`<dialog ref=${box} class="dialog asked" closedby="none" aria-labelledby=${titleId} onCancel=${cancel}
     onKeyDown=${event=>event.key==="Escape"&&cancel(event)}>

@@ -53,7 +53,7 @@ class App {
   signedOut = new Store(''); // why the key is refused, while a form keeps the page
   #changed = new Set(); // the roots of changed forms
   #typed = new Set(); // these, and those that are being saved
-  gridKey = null; // handles a key for the grid that is shown; returns whether it did
+  grids = []; // what handles a key for each grid that is shown, the one on top last; it returns whether it did
 
   constructor(key, leave) {
     this.leave = leave;
@@ -223,7 +223,7 @@ class App {
   // focusPage focuses the row of an object, or the page's heading if the row is gone.
   focusPage(id) {
     const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"]`);
-    (row || document.querySelector('h1'))?.focus({ preventScroll: !row });
+    (row || document.querySelector('.drawer.is-wide h2') || document.querySelector('h1'))?.focus({ preventScroll: !row });
   }
 }
 

@@ -76,23 +76,28 @@ export function Notice({ children }) {
   return html`<div class="notice"><${Icon} name="warning" /><div>${children}</div></div>`;
 }
 
-// Copy copies a text to the clipboard. Plain HTTP from another machine has no clipboard API; the old command is used
-// there.
+// Copy copies a text to the clipboard.
 export function Copy({ text, label = 'Copy' }) {
   const [done, setDone] = useState(false);
   const button = useRef(null);
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      copyByCommand(text, button.current);
-    }
+    await copyText(text, button.current);
     setDone(true);
     setTimeout(() => setDone(false), 2000);
   };
   return html`<button type="button" class="button small" ref=${button} onClick=${copy} aria-label=${done ? 'Copied' : label}>
     <${Icon} name=${done ? 'check' : 'copy'} /><span aria-live="polite">${done ? 'Copied' : 'Copy'}</span>
   </button>`;
+}
+
+// copyText puts a text onto the clipboard. Plain HTTP from another machine has no clipboard API; the old command is used there, with a field
+// beside an element that keeps the focus.
+export async function copyText(text, beside = document.activeElement) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    copyByCommand(text, beside);
+  }
 }
 
 function copyByCommand(text, beside) {

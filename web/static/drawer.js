@@ -28,7 +28,8 @@ export function useObject(path, names) {
   return { ...state, reload, keep: (data, etag = null) => setState({ data, etag, problem: null }) };
 }
 
-// Drawer shows tabs: [{id, label, draw}], the first one by default. draw is called with nothing when its tab is shown.
+// Drawer shows tabs: [{id, label, draw, wide}], the first one by default. draw is called with nothing when its tab is shown. A wide tab takes the
+// place of the list.
 export function Drawer({ label, title, below, note, actions, tabs, tab, problem, ready }) {
   const app = useApp();
   const box = useRef(null);
@@ -36,7 +37,7 @@ export function Drawer({ label, title, below, note, actions, tabs, tab, problem,
   const [object] = app.router.current.value.path;
   const close = () => app.leaving(() => {
     app.router.open();
-    app.focusPage(object);
+    requestAnimationFrame(() => app.focusPage(object)); // when what a wide tab hides is seen again
   });
   const heading = useRef(null);
   useEffect(() => {
@@ -60,7 +61,7 @@ export function Drawer({ label, title, below, note, actions, tabs, tab, problem,
     event.stopPropagation();
     close();
   };
-  return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${escape}>
+  return html`<aside class=${shown.wide ? 'drawer is-wide' : 'drawer'} ref=${box} aria-label=${label} onKeyDown=${escape}>
     <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title}</h2>${below && html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
     ${note && html`<div class="drawer-note">${note}</div>`}

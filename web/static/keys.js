@@ -54,12 +54,12 @@ export class Keys {
       event.preventDefault();
       return act();
     }
-    return app.gridKey?.(event);
+    return app.grids.at(-1)?.(event);
   }
 }
 
 function focusSearch() {
-  const box = document.querySelector('main input[type="search"]');
+  const box = [...document.querySelectorAll('main input[type="search"]')].find((it) => it.checkVisibility({ visibilityProperty: true }));
   box?.focus();
   box?.select();
 }

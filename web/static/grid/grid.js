@@ -167,8 +167,8 @@ function useCursor({ app, box, rows, total, selection, open, keys, place, ticks 
   latest.current = act;
   useEffect(() => {
     const key = (event) => latest.current(event);
-    app.gridKey = key;
-    return () => { if (app.gridKey === key) app.gridKey = null; };
+    app.grids.push(key);
+    return () => { app.grids = app.grids.filter((other) => other !== key); };
   }, []);
   return {
     index: Math.min(index, Math.max(0, total - 1)),

@@ -37,7 +37,7 @@ const EVENT_FILTERS = [{ name: 'about', label: 'About', options: ABOUT }];
 
 export function Activity({ params, path }) {
   const recent = path[1] === 'events';
-  return html`<div class="settings-head"><p class="lead">${recent ? 'What has happened since this page was opened, newest first.' : 'Who read or exported passwords, changed workspaces, and installed browsers. Records are kept for good.'}</p>
+  return html`<div class="settings-head"><p class="lead">${recent ? 'What has happened since this page was opened, newest first.' : 'Who read or exported passwords and cookies, changed workspaces, and installed browsers. Records are kept for good.'}</p>
       <nav class="segments" aria-label="Activity"><a class="segment-button" href=${href('settings', undefined, ['activity'])} aria-current=${recent ? undefined : 'page'}>Log</a>
         <a class="segment-button" href=${href('settings', undefined, ['activity', 'events'])} aria-current=${recent ? 'page' : undefined}>Events</a></nav></div>
     ${recent ? html`<${Events} key="events" params=${params} />` : html`<${Log} key="log" params=${params} />`}`;
@@ -49,7 +49,7 @@ function Log({ params }) {
   const columns = useColumns('audit', () => LOG);
   if (view.problem) return html`<${Missing} problem=${view.problem} what="the log" />`;
   return html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
-    ${view.total === 0 ? html`<${Empty} title=${action ? 'No matches' : 'Nothing is recorded yet'} drawing=${false}><p>Each time a key reads or exports a password, it shows up here.</p><//>`
+    ${view.total === 0 ? html`<${Empty} title=${action ? 'No matches' : 'Nothing is recorded yet'} drawing=${false}><p>Each time a key reads or exports a password or cookies, it shows up here.</p><//>`
       : html`<div class="page-body"><${Grid} label="Log" ...${{ rows, columns, selection }} ticks=${false} what=${({ action: name }) => name} actionsWidth=${16} /></div>`}
     <p class="visually-hidden" role="status">${view.total !== null && count(view.total, 'record')}</p>`;
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { html } from '../html.js';
 import { useApp } from '../app-context.js';
 import { Name } from '../components.js';
-import { count, proxyName } from '../format.js';
+import { count, number, proxyName } from '../format.js';
 import { useProxy } from '../proxycache.js';
 import { endWords } from '../words.js';
 
@@ -19,6 +19,12 @@ export const ACTIONS = [
   ['browser.install', 'Browser asked for'],
   ['profiles.export', 'Profiles exported'],
   ['profiles.import', 'Profiles imported'],
+  ['cookies.read', 'Cookies read'],
+  ['cookies.write', 'Cookies changed'],
+  ['cookies.delete', 'Cookies deleted'],
+  ['storage.read', 'Storage read'],
+  ['storage.write', 'Storage changed'],
+  ['profile.clear', 'Data cleared'],
   ['extension.add', 'Extension added'],
   ['extension.delete', 'Extension deleted'],
 ];
@@ -31,6 +37,7 @@ export function Sentence({ entry }) {
   const { action, objectId, detail = {} } = entry;
   const who = entry.keyId === 'environment' ? 'The key in WARREN_API_KEY' : html`Key <${Name}>${entry.keyName}<//>`;
   const space = html`<bdi>${objectId}</bdi>`;
+  const profile = html`<${ProfileName} id=${objectId} />`;
   const words = {
     __proto__: null,
     'proxy.secret': () => html`${who} read the password of <${ProxyName} id=${objectId} />`,
@@ -38,6 +45,12 @@ export function Sentence({ entry }) {
     'browser.install': () => html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
     'profiles.export': () => html`${who} exported ${count(detail.count ?? 0, 'profile')} with data, ${{ passphrase: 'sealed with a passphrase', recipient: 'sealed for an age key' }[detail.seal] || 'not sealed'}`,
     'profiles.import': () => html`${who} imported ${count(detail.count ?? 0, 'profile')} with data`,
+    'cookies.read': () => html`${who} read ${count(detail.count ?? 0, 'cookie')} of ${profile}`,
+    'cookies.write': () => html`${who} ${detail.dryRun ? 'tried an import of' : 'set'} ${count(detail.count ?? 0, 'cookie')}${detail.remove > 0 && ` and removed ${number(detail.remove)}`} in ${profile}`,
+    'cookies.delete': () => html`${who} deleted cookies of ${profile}`,
+    'storage.read': () => html`${who} read the cookies and storage of ${profile}`,
+    'storage.write': () => html`${who} ${detail.dryRun ? 'tried an import of' : 'set'} cookies and storage in ${profile}`,
+    'profile.clear': () => html`${who} cleared data of ${profile}`,
     'extension.add': () => html`${who} added the extension <${Name}>${detail.name}<//> ${detail.version}`,
     'extension.delete': () => html`${who} deleted the extension <${Name}>${detail.name}<//> ${detail.version}`,
     'workspace.create': () => html`${who} created workspace ${space}`,

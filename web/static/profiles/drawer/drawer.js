@@ -14,6 +14,7 @@ import { TemplateDialog } from '../../templateform.js';
 import { PROFILE_STATUS } from '../../words.js';
 import { ExportDialog } from '../archive/export.js';
 import { CloneDialog } from '../clone.js';
+import { Cookies } from '../cookies/cookies.js';
 import { StartButton } from '../startbutton.js';
 import { Connect } from './connect.js';
 import { Data } from './data.js';
@@ -27,6 +28,7 @@ import { Tests } from './tests.js';
 
 const TABS = [
   ['overview', 'Overview', Overview], ['identity', 'Identity', Identity], ['network', 'Network', Network], ['data', 'Data', Data],
+  ['cookies', 'Cookies', Cookies, true],
   ['snapshots', 'Snapshots', Snapshots], ['runs', 'Runs', Runs], ['connect', 'Connect', Connect], ['share', 'Share', Share], ['tests', 'Tests', Tests],
 ];
 
@@ -35,7 +37,7 @@ export function ProfileDrawer({ id, tab, rows }) {
   const path = `/profiles/${encodeURIComponent(id)}`;
   const object = useObject(path, ({ type, data }) => /^(profile|run)\./.test(type) && (data?.profileId || data?.id) === id);
   const profile = object.data || rows.find(id);
-  const tabs = TABS.map(([name, label, Tab]) => ({ id: name, label, draw: () => html`<${Tab} ...${{ profile, path, object, rows }} />` }));
+  const tabs = TABS.map(([name, label, Tab, wide]) => ({ id: name, label, wide, draw: () => html`<${Tab} ...${{ profile, path, object, rows }} />` }));
   const exit = profile?.run?.proxy;
   const there = profile && object.problem?.status !== 404; // else it was deleted meanwhile, as temporary ones are
   return html`<${Drawer} label="Profile" title=${profile ? html`<${Name}>${profile.name}<//>` : 'Profile'} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${Boolean(there)}

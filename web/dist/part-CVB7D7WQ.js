@@ -1,15 +1,15 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
-connect,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,span,stageWords,
-start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-S3APLR25.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+connect,copyText,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,
+span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-6PGXAWRF.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
-  <//>`}function CheckResult({result}){let fault=result.ok?null:faultWords(result.error)||{happened:"The check failed.",advice:""};return html`<div class="check-result">
+  <//>`}function CheckResult({result}){let fault2=result.ok?null:faultWords(result.error)||{happened:"The check failed.",advice:""};return html`<div class="check-result">
     <p class="check-head"><${Status} of=${PROXY_STATUS[result.ok?"alive":"dead"]} />
       ${result.ok&&html`<span class="check-ip"><${Country} code=${result.country} name=${result.countryName} /> ${result.exitIp}</span>`}</p>
-    ${fault&&html`<p><strong>${fault.happened}</strong> ${fault.advice}</p>
+    ${fault2&&html`<p><strong>${fault2.happened}</strong> ${fault2.advice}</p>
       <p class="hint">Failed ${stageWords(result.error?.stage)||"during the check"}${result.error?.message?`: ${result.error.message}`:"."}</p>`}
     ${result.exitChanged&&html`<${Notice}>The exit IP changed since the last check.<//>`}
     ${result.ok&&html`<${Details} result=${result} />`}
@@ -31,12 +31,12 @@ let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timi
 model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
 clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title:title2,below,
 note,actions,tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.
-leaving(()=>{app.router.open(),app.focusPage(object)}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.
-current.focus({preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="\
-true"]')?.scrollIntoView({block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.
-preventDefault();let next=tabs[(tabs.indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector(
-'[role="tab"][aria-selected="true"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.
-defaultPrevented||event.target.closest("[popover]")||(event.stopPropagation(),close())}}>
+leaving(()=>{app.router.open(),requestAnimationFrame(()=>app.focusPage(object))}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.
+closest(".grid"))&&heading.current.focus({preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[\
+role="tab"][aria-selected="true"]')?.scrollIntoView({block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.
+key];if(!by)return;event.preventDefault();let next=tabs[(tabs.indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(
+()=>box.current?.querySelector('[role="tab"][aria-selected="true"]')?.focus())},escape=event=>{event.key!=="Escape"||event.defaultPrevented||event.target.closest(
+"[popover]")||(event.stopPropagation(),close())};return html`<aside class=${shown.wide?"drawer is-wide":"drawer"} ref=${box} aria-label=${label} onKeyDown=${escape}>
     <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title2}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
     ${note&&html`<div class="drawer-note">${note}</div>`}
@@ -135,7 +135,7 @@ preventDefault(),app.holdForm(form.root,{typed:typed2}),form.send(work)};return 
 void 0,"aria-invalid":faults.length?"true":void 0};return html`<div class=${wide?"field wide":"field"}>
     <label for=${id}>${label}${optional&&html`<span class="optional"> optional</span>`}</label>
     ${control(tied)}
-    ${faults.length>0&&html`<p class="fault" id=${`${id}-fault`}>${say2||faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
+    ${faults.length>0&&html`<p class="fault" id=${`${id}-fault`}>${say2||faults.map(fault2=>sentence(fault2.message)).join(" ")}</p>`}
     ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
   </div>`}function Text({form,name,member,say:say2,label,hint,optional,wide,...rest}){return html`<${Field} ...${{form,name,member,say:say2,label,hint,optional,
 wide,control:tied=>html`<input type="text" ...${tied} ...${rest} value=${form.values[name]}
@@ -154,7 +154,7 @@ value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.
   </div>`}} />`}function Tick({form,name,member=name,label,hint,disabled}){let id=P(),faults=form.faults(member);return A(()=>(form.names.add(member),()=>form.names.
 delete(member)),[member]),html`<div class="field wide"><label class="tick"><input type="checkbox" name=${name} checked=${form.values[name]} disabled=${disabled} aria-describedby=${hint?
 `${id}-hint`:void 0} onChange=${event=>form.set(name,event.currentTarget.checked)} /><span>${label}</span></label>
-    ${faults.length>0&&html`<p class="fault">${faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
+    ${faults.length>0&&html`<p class="fault">${faults.map(fault2=>sentence(fault2.message)).join(" ")}</p>`}
     ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}</div>`}function Section({form,title:title2,summary,names:names2,children}){let faulty=names2.some(
 name=>form.faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
     <summary><span class="section-title">${title2}</span><span class="section-summary">${summary}</span></summary>
@@ -177,7 +177,7 @@ send("/proxies/import",query,kindOf(text2),bodyOf(text2),ending.signal);ending.s
 type,workspaceId,choices,turn]),{...state,choices,choose:(line,reading)=>setChoices(now=>new Map(now).set(line,reading)),again:()=>setTurn(n=>n+1)}}var SHOWN=50,LONG_PASTE=5e3,LARGEST=16<<20,EXAMPLES=`host:port:user:password
 user:password@host:port
 socks5://user:password@host:port`;function boxValues(){return{text:"",type:"socks5",tags:[]}}function ProxyBox({form,reading,rows=6,brief,autofocus}){let[over,setOver]=d(
-!1),[fault,setFault]=d(""),take=async file=>{setOver(!1),file&&(setFault(file.size>LARGEST?`${file.name} has more than 16 MB. Split it into smaller files.`:""),
+!1),[fault2,setFault]=d(""),take=async file=>{setOver(!1),file&&(setFault(file.size>LARGEST?`${file.name} has more than 16 MB. Split it into smaller files.`:""),
 file.size<=LARGEST&&form.set("text",await file.text()))},drag=event=>{[...event.dataTransfer.types].includes("Files")&&(event.preventDefault(),setOver(event.type===
 "dragover"),event.type==="drop"&&take(event.dataTransfer.files[0]))},press=event=>{event.key!=="Enter"||!(event.ctrlKey||event.metaKey)||(event.preventDefault(),
 event.currentTarget.form.requestSubmit())},paste2=event=>{let pasted=event.clipboardData?.getData("text/plain")||"";if(pasted.length<LONG_PASTE)return;event.preventDefault();
@@ -192,7 +192,7 @@ text}
   </div>`,{answer,busy,problem}=reading,outcome=w(()=>html`<${Outcome} text=${form.values.text} reading=${reading} />`,[answer,busy,problem]),tags=html`<${TagField} form=${form} name="tags" label="Tags for all" hint="Press Enter or comma to add a tag." />`;
 return html`<div class="fields">
     <${Field} wide form=${form} name="text" member="" label="Paste a proxy, or a whole list" control=${control} />
-    ${fault&&html`<p class="fault wide" role="alert">${fault}</p>`}
+    ${fault2&&html`<p class="fault wide" role="alert">${fault2}</p>`}
     <div class="wide">${outcome}</div>
     ${!brief&&tags}
     <details class="box-more wide"><summary>${brief?"Type and tags":"Default type"}: <span class="muted">${PROXY_TYPES[form.values.type]}</span></summary>
@@ -227,8 +227,8 @@ s"} ${words}${total>Math.min(lines.length,SHOWN)?` and ${number(total-Math.min(l
 d","ambiguous"].includes(result)).map(({line})=>line)),rest=bad.size?kind==="text/plain"?text2.split(`
 `).filter((_,i)=>bad.has(i+1)).join(`
 `):text2:"",skipped=answer.duplicate>0?`${count(answer.duplicate,"duplicate was","duplicates were")} skipped.`:"";ids.length?app.toasts.say({text:`Added ${count(
-ids.length,"proxy","proxies")}.`,more:skipped,tone:"good"}):app.toasts.say({text:"Nothing was added.",more:skipped});let checked=ids.length?checkMany(app,{ids,tags}):
-null;return{answer,ids,rest,checked}}var FOUND=20,PAUSE_MS2=120;function Combobox({tied,path,workspaceId,label,words,chosen:chosen2,placeholder="Search",optionsOf}){let{api}=useApp(),listId=P(),[text2,
+ids.length,"proxy","proxies")}.`,more:skipped,tone:"good"}):app.toasts.say({text:"Nothing was added.",more:skipped});let checked2=ids.length?checkMany(app,{ids,
+tags}):null;return{answer,ids,rest,checked:checked2}}var FOUND=20,PAUSE_MS2=120;function Combobox({tied,path,workspaceId,label,words,chosen:chosen2,placeholder="Search",optionsOf}){let{api}=useApp(),listId=P(),[text2,
 setText]=d(null),[found,setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text2!==null;A(()=>{if(!open)return;let ending=new AbortController,timer=setTimeout(
 ()=>api.get(path,{search:text2.trim(),workspaceId,limit:FOUND},{signal:ending.signal}).then(setFound,()=>{}),PAUSE_MS2);return()=>{clearTimeout(timer),ending.abort()}},
 [text2,workspaceId]);let options=optionsOf(found.data,text2||""),take=option=>{option?.run(()=>setText(null)),option?.stays||setText(null)},press=event=>{let to={
@@ -301,8 +301,8 @@ name),start(app,profile).finally(end)):end()},foot=html`<button class="button pr
 setInterval(()=>this.#show(),SECOND_MS)}end(){clearInterval(this.#timer)}reset(){this.#sent.clear()}sent(n){this.#sent.set(n,performance.now());let[oldest]=this.#sent.
 keys();performance.now()-this.#sent.get(oldest)>MAX_LATENCY_MS&&this.#sent.delete(oldest)}drawn(input){let now=performance.now();this.#drawn.push(now);let took=now-
 this.#sent.get(input);for(let n of this.#sent.keys())n<=input&&this.#sent.delete(n);took<=MAX_LATENCY_MS&&(this.#samples=[...this.#samples.slice(1-SAMPLES),took],
-this.#samples.length===1&&this.#show())}#show(){let now=performance.now();this.#drawn=this.#drawn.filter(at=>now-at<SECOND_MS);let sorted=[...this.#samples].sort(
-(a,b)=>a-b),latency=sorted.length?sorted[sorted.length>>1]:null,{latency:before,rate}=this.shown.value;(latency!==before||rate!==this.#drawn.length)&&this.shown.
+this.#samples.length===1&&this.#show())}#show(){let now=performance.now();this.#drawn=this.#drawn.filter(at=>now-at<SECOND_MS);let sorted2=[...this.#samples].sort(
+(a,b)=>a-b),latency=sorted2.length?sorted2[sorted2.length>>1]:null,{latency:before,rate}=this.shown.value;(latency!==before||rate!==this.#drawn.length)&&this.shown.
 set({latency,rate:this.#drawn.length})}};var FIRST_WAIT_MS=1e3,LONGEST_WAIT_MS=15e3,PING_MS=5e3,MAX_UNANSWERED=2,CHUNK=1<<20,KEPT_DOWNLOADS=100,TEXT_CHUNK=16384,MAX_BUFFERED=4<<20,ENDED=[1e3,1008];var KeyAccess=class{#api;constructor(api,profileId,readonly){this.#api=api,this.path=`api/v1/profiles/${encodeURIComponent(profileId)}/live`,this.query=readonly?
 "?readonly=1":""}async protocols(){let{ticket}=await this.#api.post("/tickets",{path:`/${this.path}`});return[`warren.ticket.${ticket}`]}async probe(){try{return await this.#api.
 open("GET",this.path),{status:200,words:""}}catch(problem){return{status:problem.status,words:problem.message}}}download(id){return{fetch:async()=>(await this.#api.
@@ -554,26 +554,26 @@ work}schedule(what){this.#given=what,this.#frame||=requestAnimationFrame(()=>thi
 this.#given=null,given&&this.#work(given)}};function clicks({detail}){return Math.min(Math.max(detail,1),CLICKS)}function listen(target,handlers){for(let[name,handler]of Object.
 entries(handlers))target.addEventListener(name,handler,{passive:!1});return()=>{for(let[name,handler]of Object.entries(handlers))target.removeEventListener(name,
 handler)}}var Mouse=class{#canvas;#picture;#link;#focus;#held=0;#move=new FrameThrottle(message=>this.#link.input(message));constructor(canvas,picture,link,focus){
-this.#canvas=canvas,this.#picture=picture,this.#link=link,this.#focus=focus}begin(){let ends=[listen(this.#canvas,{mousedown:event=>this.#down(event),wheel:event=>this.#wheel(
+this.#canvas=canvas,this.#picture=picture,this.#link=link,this.#focus=focus}begin(){let ends2=[listen(this.#canvas,{mousedown:event=>this.#down(event),wheel:event=>this.#wheel(
 event),contextmenu:event=>event.preventDefault()}),listen(window,{mousemove:event=>this.#moved(event),mouseup:event=>this.#up(event)}),this.#link.control.watch(
-()=>{this.#link.drives||(this.#held=0)})];return()=>ends.forEach(end=>end())}#message(event,kind,more2){return{type:"mouse",kind,...this.#picture.point(event),button:"\
-none",buttons:this.#held,clicks:0,modifiers:modifiers(event,this.#link),dx:0,dy:0,...more2}}#moved(event){if(event.target!==this.#canvas&&!this.#held)return;let lost=this.#held&
-~event.buttons;lost&&BITS.forEach((bit,i)=>lost&bit&&this.#release(event,i)),this.#move.schedule(this.#message(event,"move"))}#down(event){event.preventDefault(),
-!(!this.#link.drives||!BUTTONS[event.button])&&(this.#focus(event),this.#move.flush(),this.#held|=BITS[event.button],this.#link.input(this.#message(event,"down",
-{button:BUTTONS[event.button],clicks:clicks(event)})))}#up(event){this.#held&BITS[event.button]&&(event.preventDefault(),this.#release(event,event.button))}#release(event,button){
-this.#move.flush(),this.#held&=~BITS[button],this.#link.input(this.#message(event,"up",{button:BUTTONS[button],clicks:clicks(event)}))}#wheel(event){event.preventDefault();
-let unit=[1,LINE,this.#canvas.clientHeight][event.deltaMode];this.#move.flush(),this.#link.input(this.#message(event,"wheel",{dx:event.deltaX*unit,dy:event.deltaY*
-unit}))}},Touch=class{#room;#picture;#link;#zoom;#moving=null;#move=new FrameThrottle(message=>this.#link.input(message));#drag=new FrameThrottle(touches=>this.#picture.
-drag(touches));constructor(room,picture,link,zoom){this.#room=room,this.#picture=picture,this.#link=link,this.#zoom=zoom}begin(){return listen(this.#room,{touchstart:event=>this.#start(
-event),touchmove:event=>{event.preventDefault(),this.#moving?this.#drag.schedule(this.#here(event)):this.#move.schedule(this.#message(event,"move"))},touchend:event=>this.#end(
-event,event.targetTouches.length?"move":"end"),touchcancel:event=>this.#end(event,"cancel")})}#start(event){let more2=this.#moving===!1&&this.#here(event).length>
-1&&this.#zoom.fingers.value==="view";more2&&this.#sendNow(event,"cancel"),this.#moving===null&&(this.#moving=event.target===this.#room||!this.#link.drives&&this.#picture.
-zoomed),(more2||!this.#link.drives&&this.#here(event).length>1)&&(this.#moving=!0),this.#moving?this.#hold(event):this.#sendNow(event,"start")}#end(event,kind){
-this.#moving?this.#here(event).length?this.#hold(event):event.preventDefault():this.#sendNow(event,kind),this.#here(event).length||(this.#moving=null)}#hold(event){
-event.preventDefault(),this.#drag.flush(),this.#picture.hold(this.#here(event))}#sendNow(event,kind){event.preventDefault(),this.#move.flush(),this.#link.input(
-this.#message(event,kind))}#message(event,kind){let points=(kind==="cancel"?[]:this.#here(event)).map(touch=>({id:touch.identifier,...this.#picture.point(touch),
-force:touch.force}));return{type:"touch",kind,points,modifiers:modifiers(event,this.#link)}}#here({touches}){return[...touches].filter(({target})=>this.#room.contains(
-target))}};var MOST=5,NEARLY=1.03,FINGERS="warren.live.fingers",Zoom=class{scale=new Store(null);fingers=new Store(readFingers());room={width:0,height:0};chooseFingers(what){
+()=>{this.#link.drives||(this.#held=0)})];return()=>ends2.forEach(end=>end())}#message(event,kind,more2){return{type:"mouse",kind,...this.#picture.point(event),
+button:"none",buttons:this.#held,clicks:0,modifiers:modifiers(event,this.#link),dx:0,dy:0,...more2}}#moved(event){if(event.target!==this.#canvas&&!this.#held)return;
+let lost=this.#held&~event.buttons;lost&&BITS.forEach((bit,i)=>lost&bit&&this.#release(event,i)),this.#move.schedule(this.#message(event,"move"))}#down(event){event.
+preventDefault(),!(!this.#link.drives||!BUTTONS[event.button])&&(this.#focus(event),this.#move.flush(),this.#held|=BITS[event.button],this.#link.input(this.#message(
+event,"down",{button:BUTTONS[event.button],clicks:clicks(event)})))}#up(event){this.#held&BITS[event.button]&&(event.preventDefault(),this.#release(event,event.
+button))}#release(event,button){this.#move.flush(),this.#held&=~BITS[button],this.#link.input(this.#message(event,"up",{button:BUTTONS[button],clicks:clicks(event)}))}#wheel(event){
+event.preventDefault();let unit=[1,LINE,this.#canvas.clientHeight][event.deltaMode];this.#move.flush(),this.#link.input(this.#message(event,"wheel",{dx:event.deltaX*
+unit,dy:event.deltaY*unit}))}},Touch=class{#room;#picture;#link;#zoom;#moving=null;#move=new FrameThrottle(message=>this.#link.input(message));#drag=new FrameThrottle(
+touches=>this.#picture.drag(touches));constructor(room,picture,link,zoom){this.#room=room,this.#picture=picture,this.#link=link,this.#zoom=zoom}begin(){return listen(
+this.#room,{touchstart:event=>this.#start(event),touchmove:event=>{event.preventDefault(),this.#moving?this.#drag.schedule(this.#here(event)):this.#move.schedule(
+this.#message(event,"move"))},touchend:event=>this.#end(event,event.targetTouches.length?"move":"end"),touchcancel:event=>this.#end(event,"cancel")})}#start(event){
+let more2=this.#moving===!1&&this.#here(event).length>1&&this.#zoom.fingers.value==="view";more2&&this.#sendNow(event,"cancel"),this.#moving===null&&(this.#moving=
+event.target===this.#room||!this.#link.drives&&this.#picture.zoomed),(more2||!this.#link.drives&&this.#here(event).length>1)&&(this.#moving=!0),this.#moving?this.#hold(
+event):this.#sendNow(event,"start")}#end(event,kind){this.#moving?this.#here(event).length?this.#hold(event):event.preventDefault():this.#sendNow(event,kind),this.#here(
+event).length||(this.#moving=null)}#hold(event){event.preventDefault(),this.#drag.flush(),this.#picture.hold(this.#here(event))}#sendNow(event,kind){event.preventDefault(),
+this.#move.flush(),this.#link.input(this.#message(event,kind))}#message(event,kind){let points=(kind==="cancel"?[]:this.#here(event)).map(touch=>({id:touch.identifier,
+...this.#picture.point(touch),force:touch.force}));return{type:"touch",kind,points,modifiers:modifiers(event,this.#link)}}#here({touches}){return[...touches].filter(
+({target})=>this.#room.contains(target))}};var MOST=5,NEARLY=1.03,FINGERS="warren.live.fingers",Zoom=class{scale=new Store(null);fingers=new Store(readFingers());room={width:0,height:0};chooseFingers(what){
 this.fingers.set(what);try{localStorage.setItem(FINGERS,what)}catch{}}};function readFingers(){try{return localStorage.getItem(FINGERS)==="page"?"page":"view"}catch{
 return"view"}}function fitScale(room,page){return Math.min(room.width/page.width,room.height/page.height)}function placed(room,page,scale){let[width,height]=[page.
 width*scale,page.height*scale];return{left:Math.max(0,(room.width-width)/2),top:Math.max(0,(room.height-height)/2),width,height}}function fingersAt([a,b=a]){return{
@@ -610,8 +610,8 @@ room,canvas,field]=[T(null),T(null),T(null)],[place2,setPlace]=d(null),phase=use
 link.cursor),zoomed=useStore(zoom.scale)!==null,drives=phase.name==="live"&&control.you&&!hello?.readonly;return F(()=>{let picture=new Picture(room.current,canvas.
 current,link,zoom),keys=new Keyboard(field.current,link,leave),focus=event=>{let{left,top}=room.current.getBoundingClientRect();field.current.style.left=`${event.
 clientX-left+room.current.scrollLeft}px`,field.current.style.top=`${event.clientY-top+room.current.scrollTop}px`,field.current.focus({preventScroll:!0}),keys.resetEscapes()},
-ends=[...[picture,keys,new Mouse(canvas.current,picture,link,focus),new Touch(room.current,picture,link,zoom)].map(part=>part.begin()),picture.place.watch(setPlace)];
-return()=>ends.forEach(end=>end())},[link,zoom]),A(()=>{canvas.current.style.cursor=drives&&CURSORS.has(cursor)?cursor:"default"},[cursor,drives]),html`<div class=${`\
+ends2=[...[picture,keys,new Mouse(canvas.current,picture,link,focus),new Touch(room.current,picture,link,zoom)].map(part=>part.begin()),picture.place.watch(setPlace)];
+return()=>ends2.forEach(end=>end())},[link,zoom]),A(()=>{canvas.current.style.cursor=drives&&CURSORS.has(cursor)?cursor:"default"},[cursor,drives]),html`<div class=${`\
 stage${away?" is-away":""}${drives?" drives":""}`}>
     <div class="stage-room" ref=${room} role=${zoomed?"group":void 0} tabindex=${zoomed?0:void 0} aria-label=${zoomed?"The enlarged picture. Arrow keys move it.":
 void 0}>
@@ -638,9 +638,9 @@ querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest
 about:blank"})}><${Icon} name="plus" /></button></li>`}
   </ul>`}function nameOf(title2,url=""){return!title2||title2==="about:blank"?url==="about:blank"||!url?"New tab":url.replace(/^\w+:\/\//,"").slice(0,60):title2}
 function addressOf(typed2){let text2=typed2.trim();if(text2===""||/^about:blank$/i.test(text2))return"about:blank";let named=/^[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|$))/i.
-test(text2),bare=/^(?:localhost|[\d.]+|\[[\da-f:.]+\]|[^/?#:]+\.localhost)(?=[:/?#]|$)/i.test(text2);try{let url=new URL(named?text2:`${bare?"http":"https"}:${"\
+test(text2),bare2=/^(?:localhost|[\d.]+|\[[\da-f:.]+\]|[^/?#:]+\.localhost)(?=[:/?#]|$)/i.test(text2);try{let url=new URL(named?text2:`${bare2?"http":"https"}:${"\
 /".repeat(2)}${text2}`);return["http:","https:"].includes(url.protocol)&&!/\s/.test(text2)?url.href:""}catch{return""}}function Address2({link,drives}){let page=useStore(
-link.page),[typed2,setTyped]=d(null),[fault,setFault]=d(""),field=T(null),url=page?.url&&page.url!=="about:blank"?page.url:"",go=(what,more2)=>link.send({type:"\
+link.page),[typed2,setTyped]=d(null),[fault2,setFault]=d(""),field=T(null),url=page?.url&&page.url!=="about:blank"?page.url:"",go=(what,more2)=>link.send({type:"\
 go",do:what,...more2}),reset=()=>{setTyped(null),setFault("")};A(reset,[page?.tab]);let submit=event=>{event.preventDefault();let to=addressOf(field.current.value);
 if(!to){setFault("Only http, https and about:blank addresses can be opened.");return}go("to",{url:to}),reset(),document.querySelector(".typing")?.focus({preventScroll:!0})};
 return html`<div class="live-address">
@@ -650,11 +650,11 @@ return html`<div class="live-address">
 html`<button type="button" class="icon-button" aria-label="Reload" title="Reload" disabled=${!drives||!page} onClick=${()=>go("reload")}><${Icon} name="reload" /></button>`}
     <form onSubmit=${submit}>
       <input ref=${field} class=${page?.loading?"is-loading":""} aria-label="Address" inputmode="url" autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${!1}
-        readonly=${!drives} placeholder=${drives?"Type an address":"New tab"} value=${typed2??url} aria-invalid=${fault?"true":void 0} aria-describedby=${fault?
+        readonly=${!drives} placeholder=${drives?"Type an address":"New tab"} value=${typed2??url} aria-invalid=${fault2?"true":void 0} aria-describedby=${fault2?
 "address-fault":void 0}
         onInput=${event=>{setTyped(event.currentTarget.value),setFault("")}} onFocus=${event=>event.currentTarget.select()}
         onBlur=${reset} onKeyDown=${event=>event.key==="Escape"&&reset()} />
-      <p class="fault" id="address-fault" role="alert">${fault}</p>
+      <p class="fault" id="address-fault" role="alert">${fault2}</p>
     </form>
   </div>`}var SAME_ERROR_MS=4e3;function LiveView({link,owner=null}){let[toasts]=d(()=>new Toasts),[zoom]=d(()=>new Zoom),[pasting,setPasting]=d(!1),phase=useStore(link.phase),
 hello=useStore(link.hello),control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStore(link.tabs),crashed=!!tabs.find(tab=>tab.id===active)?.
@@ -1108,14 +1108,217 @@ first}>
     <${Section} form=${form} title="Network" names=${NETWORK} summary=${networkSummary(values)}><${NetworkFields} form=${form} workspaceId=${workspaceId} /><//>
     <${Section} form=${form} title="Start and limits" names=${LIMITS} summary=${limitsSummary(values)}><${LimitFields} form=${form} /><//>
     <${Section} form=${form} title=${fixed?"Notes":"Notes and workspace"} names=${NOTES} summary=${values.notes.trim()?"Written":fixed?"None":workspaceId||"defa\
-ult"}><${NotesFields} form=${form} saved=${!!fixed} /><//>`}function StartButton({profile,rows,told,small}){let app=useApp(),busy=useStore(app.busy).has(profile.id),why=useNoStart(),moving=["starting","stopping"].includes(
+ult"}><${NotesFields} form=${form} saved=${!!fixed} /><//>`}var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
+length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
+slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};function useAnswer(path,query,again=()=>!1){let app=useApp(),[state,setState]=d({data:null,problem:null}),reload=()=>app.api.get(path,query).then(data=>setState(
+{data,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{reload();let planned=0,unwatch=app.model.event.watch(event=>{event.type!=="\
+everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
+{...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
+null}function idOf({name,domain,path,partitionKey,partitionKeyOpaque}){return JSON.stringify([domain,name,path,partitionKey?[partitionKey.topLevelSite,partitionKey.hasCrossSiteAncestor]:
+0,partitionKeyOpaque?1:0])}function keyOf({name,domain,path,partitionKey}){return{name,domain,path,...partitionKey&&{partitionKey}}}function bare(domain){return domain.
+replace(/^\./,"")}var Jar=class{state=new Store({cookies:null,problem:null,busy:!1,old:!1,at:null});#api;#path;#turn=0;constructor(api,path){this.#api=api,this.#path=
+path}async read(){let turn=++this.#turn;this.#set({busy:!0});try{let cookies=await this.#api.get(`${this.#path}/cookies`,{format:"cdp"});turn===this.#turn&&this.#set(
+{cookies,problem:null,busy:!1,old:!1,at:new Date().toISOString()})}catch(problem){turn===this.#turn&&this.#set({problem,busy:!1})}}async now(cookie){return(await this.#api.
+get(`${this.#path}/cookies`,{format:"cdp",domain:bare(cookie.domain)})).find(one=>idOf(one)===idOf(cookie))}has(cookie){return(this.state.value.cookies||[]).some(
+one=>idOf(one)===idOf(cookie))}async change(cookies,remove){let answer=await this.#api.put(`${this.#path}/cookies`,{cookies,remove});return this.changed(),answer}changed(){
+this.#set({old:!0}),this.read()}async send(what,query,body){let search=new URLSearchParams(query);return(await this.#api.open("PUT",`api/v1${this.#path}/${what}\
+?${search}`,{headers:{"Content-Type":"application/octet-stream"},body})).json().catch(()=>{throw new Problem(0,{title:"The answer did not arrive whole",detail:"\
+Reload the list to see what the profile has now."},"")})}file(what,format,domains){let search=new URLSearchParams([...format?[["format",format]]:[],...domains.map(
+domain=>["domain",domain])]);return this.#api.open("GET",`api/v1${this.#path}/${what}?${search}`)}#set(changes3){this.state.set({...this.state.value,...changes3})}};
+function matching(cookies,text2){let wanted=text2.toLowerCase();return wanted?cookies.filter(({name,domain,value})=>[name,domain,value].some(part=>part.toLowerCase().
+includes(wanted))):cookies}var byText=new Intl.Collator("en",{numeric:!0}).compare,ORDERS={__proto__:null,domain:(a,b)=>byText(a.site,b.site),name:(a,b)=>byText(
+a.cookie.name,b.cookie.name),expires:(a,b)=>ends(a.cookie)-ends(b.cookie)};function ends({session,expires}){return session?-1:expires}function sorted(cookies,sort,order){
+let rows=cookies.map(cookie=>({id:idOf(cookie),name:cookie.name,cookie,site:bare(cookie.domain).split(".").reverse().join(".")})),way=order==="desc"?-1:1;return rows.
+sort((a,b)=>way*ORDERS[sort](a,b)||ORDERS.domain(a,b)||ORDERS.name(a,b)||byText(a.id,b.id))}function cookieColumns(open){return[{id:"domain",label:"Domain",min:150,grow:2,sort:"domain",first:"asc",rank:1,card:!0,draw:({cookie})=>html`<${Domain} cookie=${cookie} />`},
+{id:"name",label:"Name",min:150,grow:2,sort:"name",first:"asc",always:!0,draw:row=>html`<button type="button" class="link title" title=${row.name} onClick=${()=>open(
+row)}><bdi class="name">${row.name||"(no name)"}</bdi></button>`},{id:"value",label:"Value",min:130,grow:3,rank:3,card:!0,draw:row=>html`<${Value} row=${row} />`},
+{id:"expires",label:"Expires",width:112,sort:"expires",first:"asc",rank:2,card:!0,draw:({cookie})=>html`<${Expires} cookie=${cookie} />`},{id:"flags",label:"Fla\
+gs",width:252,rank:4,card:!0,draw:({cookie})=>html`<${Flags} cookie=${cookie} />`}]}function Domain({cookie:{domain,path}}){let host=html`<bdi class="one-line" title=${domain}>${bare(
+domain)}</bdi>`;return path==="/"?host:html`<span class="two-lines">${host}<span class="sub not-in-card" title=${path}><bdi>${path}</bdi></span></span>`}function Value({
+row:{cookie:{value},shown}}){return shown?value?html`<bdi class="mono one-line" title=${value}>${value}</bdi>`:html`<span class="muted">empty</span>`:html`<span class="muted not-in-card"><span aria-hidden="true">••••••••</span><span class="visually-hidden">hidden</span></span>`}
+function Expires({cookie:{session,expires}}){let now=useNow();if(session)return html`<span class="muted" title="It ends with the session: when the browser closes, unless tabs are restored">Session</span>`;
+let left=expires*1e3-now;return html`<time class="number" datetime=${new Date(expires*1e3).toISOString()} title=${new Date(expires*1e3).toLocaleString()}>${left>
+0?`in ${rough(left)}`:"just now"}</time>`}var DAY=864e5;function rough(ms){if(ms<DAY)return span(ms).replace(/ \d+ min$/,"");let days=Math.round(ms/DAY);return days===
+1?"1 day":`${days} days`}function flagsOf({domain,secure,httpOnly,sameSite,partitionKey,partitionKeyOpaque,portable}){return[portable==="suspect"&&["Device-boun\
+d?","Probably bound to this device: it may not work elsewhere","is-wait"],secure&&["Secure","Sent over HTTPS alone"],httpOnly&&["HttpOnly","Scripts of pages do \
+not see it"],sameSite&&[sameSite==="None"?"SameSite None":sameSite,`SameSite=${sameSite}`],!domain.startsWith(".")&&["Host only","Not sent to subdomains"],partitionKey&&
+["Partitioned",`Only within pages of ${partitionKey.topLevelSite}`],partitionKeyOpaque&&["Opaque","In an opaque partition, which ends with its page. It cannot b\
+e changed"]].filter(Boolean)}function Flags({cookie}){return html`<span class="flags">${flagsOf(cookie).map(([words,why,kind="is-quiet"])=>html`<span key=${words} class=${`\
+mark ${kind}`} title=${why}>${words}</span>`)}</span>`}var NAMED=5;function DeleteDialog({cookies,jar,done,close}){let app=useApp(),told=useTold("The cookies were not deleted"),gone=cookies.filter(({partitionKeyOpaque})=>!partitionKeyOpaque),
+opaque=cookies.length-gone.length,domains=[...new Set(gone.map(({domain})=>bare(domain)))],work=()=>told(async()=>{let{removed}=await jar.change([],gone.map(keyOf));
+done(),app.toasts.say({text:`Deleted ${count(removed,"cookie")}.`,more:removed<gone.length?`${number(gone.length-removed)} had gone already.`:"",action:removed>
+0&&{label:"Undo",run:()=>putBack(app,jar,gone)}})});return html`<${ConfirmDialog} title=${`Delete ${count(gone.length,"cookie")}?`} verb="Delete" doing="Deleting…" ...${{
+work,close}}>
+    <p>${gone.length===1?html`The cookie <bdi>${gone[0].name||"without a name"}</bdi> of <bdi>${gone[0].domain}</bdi> is deleted.`:html`Cookies of ${domains.slice(
+0,NAMED).map((domain,i)=>html`${i?", ":""}<bdi>${domain}</bdi>`)}${domains.length>NAMED&&` and ${count(domains.length-NAMED,"other domain")}`} are deleted.`} Sites may ask the profile to log in again.</p>
+    ${opaque>0&&html`<p class="muted">${opaque===1?"1 cookie of an opaque partition stays: it ends with its page.":`${number(opaque)} cookies of opaque partitio\
+ns stay: they end with their pages.`}</p>`}<//>`}async function putBack(app,jar,cookies){try{let{taken}=await jar.change(cookies);app.toasts.say({text:`Put back\
+ ${count(taken,"cookie")}.`,more:taken<cookies.length?`${number(cookies.length-taken)} were refused: they may have expired.`:"",tone:taken<cookies.length?"wait":
+"good"})}catch(problem){app.fail("The cookies were not put back",problem)}app.keepFocus()}var SAME_SITE=[["","Not given: as Lax"],["Lax","Lax"],["Strict","Strict"],["None","None"]],LASTING=[["session","With the session"],["date","At a time"]],PRIORITIES=[
+["Low","Low"],["Medium","Medium"],["High","High"]],SCHEMES=[["","The usual one"],["Secure","Secure"],["NonSecure","Not secure"],["Unset","Not known"]],MORE=["si\
+te","priority","scheme","port"],FIELDS2=[[/^Name and value|neither a name|^It has no name|name begins|name or the value|^The name/,"name"],[/^The value/,"value"],
+[/one host|domain|subdomains|hostOnly/i,"domain"],[/\bpath\b/,"path"],[/expired|\bdate\b|expires/,"date"],[/^SameSite/,"sameSite"],[/must be secure/,"secure"],[
+/partition key|partitionKey/,"site"],[/sourcePort/,"port"],[/sourceScheme/,"scheme"]];function faultsOf2(reasons){return reasons.flatMap(reason=>reason.split(/(?<=\.) (?=[A-Z])/)).
+map(message=>({location:`body.${(FIELDS2.find(([words])=>words.test(message))||[])[1]||""}`,message}))}function localTime(seconds){let at=new Date(seconds*1e3);
+return new Date(at-at.getTimezoneOffset()*6e4).toISOString().slice(0,16)}var MONTH=30*86400;function valuesOf(cookie){let{name="",value="",domain="",path="/",session=!0,
+expires,secure=!0,httpOnly=!1,sameSite="",priority="Medium",partitionKey,sourceScheme="",sourcePort=""}=cookie||{};return{name,value,domain:bare(domain),subdomains:domain.
+startsWith("."),path,lasting:session?"session":"date",date:localTime(session?Math.floor(Date.now()/1e3)+MONTH:expires),secure,httpOnly,sameSite,priority,site:partitionKey?.
+topLevelSite||"",ancestor:partitionKey?.hasCrossSiteAncestor??!1,scheme:sourceScheme,port:String(sourcePort)}}function cookieOf(values,before,cookie){let{name,value,
+domain,subdomains,path,lasting:lasting2,date,secure,httpOnly,sameSite,priority,site,ancestor,scheme,port}=values,kept2=before.scheme===scheme&&before.port===port&&
+before.secure!==secure;return{name,value,domain:subdomains?`.${bare(domain.trim())}`:domain.trim(),path:path.trim(),secure,httpOnly,priority,expires:lasting2===
+"session"?-1:cookie&&!cookie.session&&date===before.date?cookie.expires:Date.parse(date)/1e3,...sameSite&&{sameSite},...site.trim()&&{partitionKey:{topLevelSite:site.
+trim(),hasCrossSiteAncestor:ancestor}},...!kept2&&scheme&&{sourceScheme:scheme},...!kept2&&port.trim()&&{sourcePort:number2(port)}}}function checked(values,before,cookie,jar){
+let next=cookieOf(values,before,cookie),errors=[];if(Number.isNaN(next.expires)&&errors.push({location:"body.date",message:"Choose a day and a time."}),!(cookie&&
+idOf(next)===idOf(cookie))&&jar.has(next)&&errors.push({location:"body.name",message:"This domain and path have a cookie with this name already. Change that one\
+, or choose another name."}),errors.length)throw new Problem(422,{code:"validation_failed",errors},"");return next}function worded2(problem){return problem.status===
+422&&problem.errors.some(({location:location2})=>/^body\.cookies\[0]/.test(location2))&&(problem.errors=faultsOf2(problem.errors.map(({message})=>message))),problem}
+function sameAs(a,b){return JSON.stringify([valuesOf(a),a.expires])===JSON.stringify([valuesOf(b),b.expires])}function EditDialog({cookie,profile,jar,close}){let app=useApp(),
+[before]=d(()=>valuesOf(cookie)),form=useForm(before),[seen,setSeen]=d(cookie),told=useTold(cookie?"The cookie was not saved":"The cookie was not added"),{values}=form,
+save2=now=>told(async()=>{let next=checked(now,before,cookie,jar);if(seen&&profile.status==="running"){let there=await jar.now(cookie);if(!there||!sameAs(there,
+seen))throw setSeen(there),meanwhile(there)}let{refused}=await jar.change([next],cookie?[keyOf(cookie)]:[]).catch(problem=>{throw worded2(problem)});if(refused.
+length)throw new Problem(422,{code:"cookie_refused",title:"The browser did not take it",detail:`${refused.map(({reason})=>reason).join(" ")} Nothing was changed\
+.`},"");app.toasts.say({text:`${cookie?"Saved":"Added"} ${next.name||"the cookie"} of ${next.domain}.`,tone:"good"}),close()}),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
+busy}>${form.busy?"Saving…":cookie?"Save":"Add"}</button>`,summary=[values.site?"Partitioned":"Not partitioned",values.priority!=="Medium"&&`${values.priority}\
+ priority`].filter(Boolean).join(", ");return html`<${Dialog} title=${cookie?"Edit cookie":"Add a cookie"} lead=${cookie?html`<bdi>${cookie.name||"Without a nam\
+e"}</bdi> of <bdi>${cookie.domain}</bdi>`:void 0} about=${cookie&&idOf(cookie)} close=${close}><${Form} form=${form} work=${save2} foot=${foot}>
+    <div class="fields"><${Text} form=${form} name="name" label="Name" wide autofocus class="mono" maxlength="4096" />
+      <${ValueField} form=${form} hidden=${!!cookie} />
+      <${Text} form=${form} name="domain" label="Domain" placeholder="shop.example" class="mono" /><${Text} form=${form} name="path" label="Path" class="mono" />
+      <${Tick} form=${form} name="subdomains" label="Sent to subdomains too" />
+      <${Choice} form=${form} name="lasting" label="It ends" options=${LASTING} />
+      ${values.lasting==="date"?html`<${Text} form=${form} name="date" label="Time" type="datetime-local" />`:html`<span></span>`}
+      <${Tick} form=${form} name="secure" label="Secure" hint="Sent over HTTPS alone." /><${Tick} form=${form} name="httpOnly" label="HttpOnly" hint="Scripts of pages do not see it." />
+      <${Choice} form=${form} name="sameSite" label="SameSite" wide options=${SAME_SITE} hint="Lax and Strict keep it from requests that come from other sites." /></div>
+    <${Section} form=${form} title="Partition, priority and source" summary=${summary} names=${MORE}>
+      <${Text} form=${form} name="site" label="Partition: site of the top page" optional wide class="mono" placeholder="https://shop.example" hint="The cookie is sent within pages of this site alone (CHIPS)." />
+      ${values.site&&html`<${Tick} form=${form} name="ancestor" label="A frame of another site is between" />`}
+      <${Choice} form=${form} name="priority" label="Priority" options=${PRIORITIES} />
+      <${Choice} form=${form} name="scheme" label="Source" options=${SCHEMES} /><${Text} form=${form} name="port" label="Source port" optional inputmode="numeric" hint="-1: not known." /><//><//><//>`}
+function meanwhile(there){return new Problem(409,there?{code:"cookie_changed",title:"This cookie changed meanwhile",detail:"The browser has another value or ano\
+ther time for it. Save again to replace that, or close this and reload the list."}:{code:"cookie_gone",title:"This cookie is gone",detail:"The browser has delet\
+ed it meanwhile. Save again to make it anew."},"")}function ValueField({form,hidden}){let[shown,setShown]=d(!hidden),typed2=event=>form.set("value",event.currentTarget.
+value);return html`<${Field} wide ...${{form,name:"value",label:"Value",control:tied=>html`<div class="value-field">${shown?html`<textarea rows="3" class="mono" ...${tied} value=${form.
+values.value} onInput=${typed2} spellcheck=${!1}></textarea>`:html`<input type="password" class="mono" ...${tied} value=${form.values.value} onInput=${typed2} autocomplete="new-password" />`}
+    ${hidden&&html`<button type="button" class="icon-button" aria-pressed=${shown} aria-label="Show the value" title=${shown?"Hide the value":"Show the value"} onClick=${()=>setShown(
+!shown)}><${Icon} name="eye" /></button>`}</div>`}} />`}var STORAGE="storage-state",FORMATS=[["playwright","JSON for Playwright, Puppeteer and Selenium"],["cookie-editor","JSON for Cookie-Editor and EditThisCookie"],
+["cdp","JSON of Chrome’s protocol (CDP), with everything"],["netscape","cookies.txt for curl, wget and yt-dlp"],[STORAGE,"storageState of Playwright: with loc\
+alStorage and databases"]],MOST3=1e3,LOST={__proto__:null,same_site:"SameSite",priority:"the priority",source:"source scheme and port",sub_second:"parts of a se\
+cond",partitioned:"partitioned cookies",opaque_partition:"cookies of opaque partitions",unprintable:"cookies with control characters",partitioned_storage:"stora\
+ge within other sites’ pages"};function lostWords(header){let words=(header||"").split(", ").map(one=>one.split("=")).filter(([code])=>code).map(([code,n])=>`${LOST[code]||
+code} (${n})`);return words.length?`The format does not have: ${words.join(", ")}.`:""}function ExportDialog2({profile,jar,cookies,chosen:chosen2,close}){let app=useApp(),
+domains=[...new Set(cookies.map(({domain})=>bare(domain)))],some=domains.length>0&&domains.length<=MOST3,form=useForm({format:"playwright",which:some?"some":"al\
+l",copy:!1}),told=useTold("The cookies were not exported"),storage=form.values.format===STORAGE,file=async({format,which:which2})=>{let response=await(storage?jar.
+file(STORAGE,"",which2==="some"?domains:[]):jar.file("cookies",format,which2==="some"?domains:[]));return{text:await response.blob(),lost:lostWords(response.headers.
+get("X-Warren-Lost"))}},done=(text2,lost)=>{app.toasts.say({text:text2,more:lost,tone:lost?"wait":"good"}),close()},save2=values=>told(async()=>{let{text:text2,
+lost}=await file(values);saveBlob(text2,fileNamed([profile]).replace(/\.warren$/,` ${storage?"storage":"cookies"}.${values.format==="netscape"?"txt":"json"}`)),
+done(`Exported ${storage?"the storage":"cookies"} of ${profile.name}.`,lost)}),copy=()=>form.send(values=>told(async()=>{let{text:text2,lost}=await file(values);
+await copyText(await text2.text(),form.root.current),done(`Copied ${storage?"the storage":"cookies"} of ${profile.name}.`,lost)})),foot=html`${form.busy&&html`<span class="dialog-status" role="status">Reading…</span>`}<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button type="button" class="button" disabled=${form.busy} onClick=${copy}><${Icon} name="copy" />Copy</button><button class="button primary" disabled=${form.
+busy}><${Icon} name="download" />Download</button>`,which=[["some",`Of ${domains.length===1?domains[0]:count(domains.length,"domain")} that ${chosen2?"you chose":
+"the search shows"}, with subdomains`],["all","All"]];return html`<${Dialog} title="Export cookies" lead=${html`<${Name}>${profile.name}<//>`} close=${close}><${Form} form=${form} work=${save2} foot=${foot}>
+    <div class="fields"><${Choice} form=${form} name="format" label="Format" wide options=${FORMATS} />
+      ${some&&html`<${Choice} form=${form} name="which" member="domain" label="Cookies" wide options=${which} />`}
+      <div class="wide"><${Notice}><p>Whoever gets this is signed in wherever the profile is.</p><//></div></div><//><//>`}var MODES=[["merge","Stay"],["replace-domains","Go, if they are of the file’s domains"],["replace-all","Go, all of them"]],SHOWN2=50;function ImportDialog2({profile,
+jar,close}){let app=useApp(),form=useForm({text:"",mode:"merge",storage:!1}),[file,setFile]=d(null),[answer,setAnswer]=d(null),told=useTold("The cookies were no\
+t imported"),asked=JSON.stringify([form.values,file?.name,file?.body.byteLength]),tried=answer?.asked===asked?answer:null,send=values=>told(async()=>{let body=file?
+file.body:values.text;if(!file&&!values.text.trim())throw fault("Paste cookies here, or choose a file.");let query={mode:values.mode,...!tried&&{dryRun:!0},...tried&&
+values.mode==="replace-all"&&{confirm:!0}},done=await jar.send(values.storage?"storage-state":"cookies",query,body).catch(problem=>{throw worded3(problem)});return done.
+dryRun?setAnswer({...done,asked}):(jar.state.value.cookies&&jar.changed(),done.refused.length||done.failed.length?setAnswer(done):(app.toasts.say({text:`Importe\
+d ${count(done.taken,"cookie")}.`,more:tellsOf(done).slice(1).join(" "),tone:"good"}),close()))});if(answer&&!answer.dryRun)return html`<${Done2} ...${{answer,profile,
+close}} />`;let nothing=tried&&!tried.taken&&!tried.removed&&!tried.origins,foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class=${tried?.removed?"button danger":"button primary"} disabled=${form.busy||nothing}>${form.busy?tried?"Importing…":"Trying…":tried?tried.removed?
+`Import ${number(tried.taken)}, remove ${number(tried.removed)}`:`Import ${count(tried.taken,"cookie")}`:"Try it"}</button>`;return html`<${Dialog} title="Import cookies" lead=${html`<${Name}>${profile.
+name}<//>`} close=${close}><${Form} form=${form} work=${send} foot=${foot}>
+    <div class="fields">${!file&&html`<${Lines} form=${form} name="text" label="Cookies" rows=${6} class="mono" autofocus spellcheck=${!1} hint="JSON of Playwright, Puppeteer, Selenium, CDP, Cookie-Editor or EditThisCookie, or lines of a cookies.txt. The server sees which." />`}
+      <${FileField} ...${{file,form,choose:setFile}} />
+      <${Choice} form=${form} name="mode" label="Cookies that the file does not have" wide options=${MODES} />
+      <${Tick} form=${form} name="storage" label="It is a storageState: write its localStorage and databases too" /></div>
+    ${tried&&html`<${Outcome2} answer=${tried} />`}<//><//>`}function fault(message){return new Problem(422,{code:"validation_failed",errors:[{location:"body.te\
+xt",message}]},"")}function worded3(problem){return problem.code==="malformed_json"&&problem.errors.length?fault(`${problem.errors.map(({message})=>message).join(
+" ")} Nothing was changed.`):(problem.status===422&&problem.errors.length&&problem.errors.every(({location:location2})=>location2.startsWith("body"))&&Object.assign(
+problem,{code:"cookies_refused",title:"The file was not taken",message:problem.detail.replace(" `errors` says why.",""),errors:[...new Set(problem.errors.map(({
+message})=>message))].map(message=>({message}))}),problem)}function FileField({file,form,choose}){let[over,setOver]=d(!1),take=async chosen2=>{if(!(!chosen2||form.
+busy)){form.setProblem(null);try{choose({name:chosen2.name,body:await chosen2.arrayBuffer()})}catch{form.setProblem(new Problem(0,{title:"The file could not be \
+read",detail:"It may have been moved, or it is too large."},""))}}},drag=event=>{event.preventDefault(),setOver(event.type==="dragover"),event.type==="drop"&&take(
+event.dataTransfer.files[0])};return html`<div class="wide file-line"><label class=${over?"drop is-over":"drop"} onDragOver=${drag} onDragLeave=${()=>setOver(!1)} onDrop=${drag}><${Icon} name="upload" />
+    ${file?html`<span><strong><bdi>${file.name}</bdi></strong> <span class="muted number">${bytes(file.body.byteLength)}</span></span>`:html`<span><strong>Choose a file</strong> of this computer, or drop it here</span>`}
+    <input type="file" class="visually-hidden" name="file" disabled=${form.busy} aria-label="File" onChange=${event=>take(event.currentTarget.files[0])} /></label>
+    ${file&&html`<button type="button" class="button small" disabled=${form.busy} onClick=${()=>choose(null)}>Paste instead</button>`}</div>
+    ${file&&form.faults("text").length>0&&html`<p class="fault wide" role="alert">${form.faults("text").map(({message})=>message).join(" ")}</p>`}`}function tellsOf({
+dryRun,taken,changed,removed,origins}){let[are,is]=dryRun?["would be","would be"]:["were","was"];return[taken?`${count(taken,"cookie")} ${taken===1?is:are} take\
+n: ${number(changed)} new or changed${taken>changed?`, ${number(taken-changed)} as before`:""}.`:"No cookie of it can be taken.",removed>0&&`${count(removed,"co\
+okie")} of the profile ${removed===1?is:are} removed.`,origins>0&&`The storage of ${count(origins,"site")} ${origins===1?is:are} written.`].filter(Boolean)}function Outcome2({
+answer}){let{refused,moreRefused,failed,lost,notices}=answer,box=T(null);A(()=>box.current.scrollIntoView({block:"nearest"}),[answer]);let all=refused.length+moreRefused,
+where=({line,place:place2,index})=>place2||(line?`Line ${line}`:`Entry ${index+1}`);return html`<section class="cookie-outcome" ref=${box} aria-label=${answer.dryRun?
+"What the import would do":"What the import did"} role="status">
+    ${tellsOf(answer).map(sentence2=>html`<p key=${sentence2}>${sentence2}</p>`)}
+    ${all>0&&html`<div><h3 class="bad-text">${number(all)} refused</h3><ul class="box-lines">${refused.slice(0,SHOWN2).map(one=>html`<li key=${`${one.place||one.
+line||""}${one.index}`}><span class="muted">${where(one)}</span> <strong><bdi>${one.name}</bdi></strong>${one.domain&&html` of <bdi>${one.domain}</bdi>`}: ${one.
+reason}</li>`)}
+      ${all>SHOWN2&&html`<li>and ${number(all-Math.min(SHOWN2,refused.length))} more</li>`}</ul></div>`}
+    ${failed.length>0&&html`<div><h3 class="bad-text">Not written</h3><ul class="box-lines">${failed.map(({origin,reason})=>html`<li key=${origin+reason}><bdi>${origin}</bdi>: ${reason}</li>`)}</ul></div>`}
+    ${lost.length>0&&html`<div><h3>Left out</h3><ul class="plain-list">${lost.map(note=>html`<li key=${note.code}>${noteWords(note)}</li>`)}</ul></div>`}
+    ${notices.length>0&&html`<div><h3>Good to know</h3><ul class="plain-list">${notices.map(note=>html`<li key=${note.code}>${noteWords(note)}</li>`)}</ul></div>`}</section>`}
+function noteWords({code,message,count:n}){return code==="storage"?"The file has localStorage or databases. Tick the box above to write them too.":n>1?`${message}\
+ (${number(n)})`:message}function Done2({answer,profile,close}){return html`<${Dialog} title=${`Imported ${count(answer.taken,"cookie")}`} lead=${html`<${Name}>${profile.
+name}<//>`} close=${close}>
+    <div class="dialog-content"><${Outcome2} answer=${answer} /></div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer><//>`}function Cookies({profile,path}){let app=useApp(),jar=w(()=>new Jar(app.api,path),[app,path]),{cookies,problem,busy}=useStore(jar.state),running=profile.status===
+"running";return cookies?html`<${List} ...${{profile,jar}} />`:problem?.status===403?html`<${Missing} problem=${problem} what="cookies: they are secrets" scope="secrets" />`:
+html`<${ProblemBox} problem=${problem} />
+    <div class="quiet-box cookie-ask"><p>Whoever has a profile’s cookies is signed in as its user. They are read when you ask for them, and each time is recorded.</p>
+      <p class="hint">${running?"They come from the browser that is running.":"The profile is stopped: a hidden browser without a network is opened for a moment\
+."}</p>
+      <div class="button-line"><button type="button" class="button primary" aria-disabled=${busy} onClick=${()=>!busy&&jar.read()}>${busy?"Reading…":"Read the\
+ cookies"}</button>
+        <button type="button" class="button" onClick=${()=>app.open(ImportDialog2,{profile,jar})}><${Icon} name="upload" />Import</button></div></div>
+    ${busy&&html`<${Waiting} />`}`}function useShown(){let[{all,ids},set]=d({all:!1,ids:new Set});return{all,ids,toggle:id=>set(now=>{let next=new Set(now.ids);
+return next.delete(id)||next.add(id),{all:now.all,ids:next}}),toggleAll:()=>set({all:!all,ids:new Set})}}function List({profile,jar}){let app=useApp(),box=T(null),
+{cookies,problem,old}=useStore(jar.state),offline=useStore(app.offline),[search,setSearch]=d(""),[{sort,order},setSort]=d({sort:"domain",order:"asc"}),{all,ids,
+toggle,toggleAll}=useShown(),selection=w(()=>new Selection,[]),rows=w(()=>new FixedRows,[]),found=w(()=>sorted(matching(cookies,search),sort,order),[cookies,search,
+sort,order]),shown=w(()=>found.map(row=>all===ids.has(row.id)?row:{...row,shown:!0}),[found,all,ids]),edit=row=>row.cookie.partitionKeyOpaque?app.toasts.say({text:"\
+This cookie cannot be changed.",more:"It is of an opaque partition, which ends with its page."}):app.open(EditDialog,{cookie:row.cookie,profile,jar}),columns=useColumns(
+"cookies",()=>cookieColumns(edit)),drop=some=>app.open(DeleteDialog,{cookies:some.map(({cookie})=>cookie),jar,done:()=>selection.clear()}),chosen2=()=>shown.filter(
+({id})=>selection.has(id));A(()=>rows.set(shown),[shown]),A(()=>{let there=new Set(found.map(({id})=>id)),{all:every,ids:some}=selection.state.value;every?selection.
+clear():some.size&&selection.keep([...some].filter(([id])=>there.has(id)))},[found]),A(()=>box.current.querySelector("input")?.focus(),[]);let actions=w(()=>row=>html`<${RowActions} ...${{
+row,toggle,edit,drop}} />`,[]);return html`<div class="cookies" ref=${box} onKeyDown=${event=>{event.key!=="Escape"||event.target.closest("[popover]")||!(search||
+selection.size(found.length))||(event.preventDefault(),selection.size(found.length)?selection.clear():setSearch(""))}}>
+    <div class="cookie-tools tools">
+      <${SearchBox} value=${search} label="Search cookies" change=${setSearch} />
+      <button type="button" class="button" aria-pressed=${all} onClick=${toggleAll}><${Icon} name="eye" /><span>${all?"Hide values":"Show values"}</span></button>
+      <button type="button" class="button" disabled=${offline} onClick=${()=>app.open(ImportDialog2,{profile,jar})}><${Icon} name="upload" /><span>Import</span></button>
+      <button type="button" class="button" disabled=${offline} onClick=${()=>app.open(ExportDialog2,{profile,jar,cookies:search?found.map(({cookie})=>cookie):[]})}><${Icon} name="download" /><span>Export</span></button>
+      <button type="button" class="button primary" disabled=${offline} onClick=${()=>app.open(EditDialog,{profile,jar})}><${Icon} name="plus" /><span>Add cookie</span></button>
+    </div>
+    <${Line} ...${{profile,jar,columns,sort,order,search,some:found.length}} onSort=${(by,way)=>setSort({sort:by,order:way})} />
+    <${ProblemBox} problem=${problem}><p>${old?"The list below is from before your last change, which was made.":"The list below is as it was."}</p>
+      <button type="button" class="button small" onClick=${()=>jar.read()}>Try again</button><//>
+    ${cookies.length===0?html`<${Empty} title="No cookies"><p>Sites set them when the profile visits them. You can also import a file.</p><//>`:found.length===0?
+html`<${Empty} title="No matches"><p>No cookie has this in its name, its domain or its value.</p><button type="button" class="button" onClick=${()=>{setSearch(""),
+box.current.querySelector("input").focus()}}>Show all cookies</button><//>`:html`<${Grid} label="Cookies" ...${{rows,columns,selection,sort,order,actions,open:edit}} onSort=${(by,way)=>setSort(
+{sort:by,order:way})} actionsWidth=${100}
+        what=${({name,cookie})=>`${name||"(no name)"} of ${cookie.domain}`} keys=${{e:edit,v:({id})=>toggle(id),Delete:row=>drop([row])}} />`}
+    <${BulkBar} selection=${selection} total=${found.length} what="cookies" actions=${[{label:"Export",icon:"download",run:()=>app.open(ExportDialog2,{profile,jar,
+cookies:chosen2().map(({cookie})=>cookie),chosen:!0})},{label:"Delete",icon:"trash",danger:!0,run:()=>drop(chosen2())}]} />
+  </div>`}function Line({profile,jar,columns,sort,order,onSort,search,some}){let{cookies,busy,at}=useStore(jar.state),running=profile.status==="running";return html`<div class="cookie-line"><p class="muted"><span role="status">${search?
+`${number(some)} of ${count(cookies.length,"cookie")}`:count(cookies.length,"cookie")}</span> · read <${Ago} time=${at} />${running&&". Its browser goes on cha\
+nging them."}</p>
+    <button type="button" class="button quiet" aria-disabled=${busy} title=${running?void 0:"Opens a hidden browser for a moment"} onClick=${()=>!busy&&jar.read()}><${Icon} name="reload" /><span>${busy?
+"Reading…":"Reload"}</span></button>
+    <span class="view-button"><${ViewMenu} ...${{columns,sort,order,onSort}} /></span></div>`}function RowActions({row,toggle,edit,drop}){let app=useApp(),{id,name,
+shown,cookie}=row,what=name||"the cookie without a name",copy=async()=>{await copyText(cookie.value),app.toasts.say({text:`Copied the value of ${what}.`,tone:"g\
+ood"})};return html`<div class="actions">
+    <button type="button" class="icon-button" aria-pressed=${!!shown} aria-label=${`Show the value of ${what}`} title=${shown?"Hide the value":"Show the value"} onClick=${()=>toggle(
+id)}><${Icon} name="eye" /></button>
+    <button type="button" class="icon-button" aria-label=${`Edit ${what}`} title="Edit" disabled=${cookie.partitionKeyOpaque} onClick=${()=>edit(row)}><${Icon} name="edit" /></button>
+    <${Menu} label=${`More for ${what}`} items=${[{label:"Copy the value",icon:"copy",run:copy},"line",{label:"Delete",icon:"trash",danger:!0,run:()=>drop([row])}]} /></div>`}function StartButton({profile,rows,told,small}){let app=useApp(),busy=useStore(app.busy).has(profile.id),why=useNoStart(),moving=["starting","stopping"].includes(
 profile.status);return html`<button type="button" class=${small?"button small primary":"button primary"} disabled=${!!why} aria-disabled=${busy||moving} title=${why||
 void 0}
       onClick=${()=>!busy&&!moving&&start(app,profile,rows)}><${Icon} name="play" />Start</button>
     ${told&&html`<p class="hint" role="status">${why}</p>`}`}function Connect({profile,path,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),running=profile.status==="running",
 [{run,problem},setState]=d({run:null,problem:null}),runId=profile.run?.runId;return A(()=>{let gone=!1;return setState({run:null,problem:null}),running&&addresses(
-app,path).then(found=>!gone&&setState({run:found,problem:null}),fault=>!gone&&setState({run:null,problem:fault})),()=>{gone=!0}},[path,running,runId]),running?html`<${ProblemBox} problem=${problem} />${!run&&
-!problem&&html`<${Waiting} />`}
+app,path).then(found=>!gone&&setState({run:found,problem:null}),fault2=>!gone&&setState({run:null,problem:fault2})),()=>{gone=!0}},[path,running,runId]),running?
+html`<${ProblemBox} problem=${problem} />${!run&&!problem&&html`<${Waiting} />`}
     ${run&&html`<p class="hint">Anyone with these URLs can control this browser. They expire when it stops.</p>
       <${Recipes} run=${run} noPort=${html`<div class="quiet-box"><p>Selenium needs a port of the server’s machine. It is opened when the browser starts. Any program of that machine can use it meanwhile.</p>
         <div><button type="button" class="button small" disabled=${offline||busy} onClick=${()=>restart(app,profile,{debugPort:!0})}><${Icon} name="reload" />Restart with a port</button></div></div>`} />
@@ -1168,8 +1371,8 @@ compare({data,etag})}>Compare</button></p>`}
 0,...points.map(({values})=>sum(values))));return points.some(({values})=>sum(values)>0)?html`<${Frame} title=${title2} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
 x,y,step})=>points.map(({values},i)=>{let width=Math.max(1,Math.min(28,step-Math.min(6,step/4))),base=0;return values.map((value,part)=>{if(!value)return null;let from=y(
 base);return base+=value,html`<rect key=${`${i} ${part}`} class=${`chart-bar ${parts[part].tone}`} x=${x(i)-width/2} y=${y(base)} width=${width} height=${Math.max(
-1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line({title:title2,points,parts,say:say2,empty="Nothing yet\
-."}){let most=niceMost(Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title2} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
+1,from-y(base))} rx=${Math.min(2,width/4)} />`})})} />`:html`<p class="muted">${empty}</p>`}function Line2({title:title2,points,parts,say:say2,empty="Nothing ye\
+t."}){let most=niceMost(Math.max(0,...points.flatMap(({values})=>values.map(value=>value??0))));return points.length?html`<${Frame} title=${title2} points=${points} parts=${parts} say=${say2} most=${most} draw=${({
 x,y})=>[...parts.map(({tone},part)=>html`<path key=${part} class=${`chart-line ${tone}`} d=${pathOf(points.map(({values})=>values[part]),x,y)} />`),...points.flatMap(
 ({values,mark},i)=>[...values.map((value,part)=>value===null?null:html`<circle key=${`${i} ${part}`} class=${`chart-dot ${parts[part].tone}`} cx=${x(i)} cy=${y(
 value)} r=${points.length>60?1.5:2.5} />`),mark&&html`<path key=${`${i} mark`} class="chart-mark" d=${`M${x(i)-3} ${y(0)-8}l6 6m0-6l-6 6`} />`])]} />`:html`<p class="muted">${empty}</p>`}
@@ -1201,7 +1404,7 @@ step));return[1,1.5,2,2.5,3,4,5,6,8,10].find(one=>one*power>=step)*power*LINES}v
 slice(0,10)}function daysOf(data){let known=new Map(data.map(row=>[row.day,row])),format=new Intl.DateTimeFormat(void 0,{day:"numeric",month:"short",timeZone:"U\
 TC"});return Array.from({length:30},(_,i)=>{let at=Date.now()-(29-i)*DAY_MS,row=known.get(new Date(at).toISOString().slice(0,10));return{label:format.format(at),
 full:format.format(at),values:[row?.bytesDown??0,row?.bytesUp??0]}})}function Traffic({path,id}){let app=useApp(),[{data,problem},setState]=d({data:null,problem:null});return A(()=>{let read=()=>app.api.get(`${path}/traffic`,{by:"\
-day",from:firstDay()}).then(({data:days})=>setState({data:days,problem:null}),fault=>setState(before=>({...before,problem:fault})));return read(),app.model.event.
+day",from:firstDay()}).then(({data:days})=>setState({data:days,problem:null}),fault2=>setState(before=>({...before,problem:fault2})));return read(),app.model.event.
 watch(event=>{(event.type==="everything"||event.type==="run.ended"&&isOf(id,event))&&read()})},[path]),html`<section><h3>Traffic</h3><${ProblemBox} problem=${problem} />
     ${data&&html`<${Bars} title=${`The last ${30} days`} points=${daysOf(data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} empty="Nothing was sent or received." />`}</section>`}function Network({profile,path,object,rows}){let running=["running","starting"].includes(profile.status);return html`<${ProfileForm} ...${{object,path,rows}}>${form=>html`
       <${ProfileProxy} form=${form} workspaceId=${profile.workspaceId} hint=${running?"New connections of the running browser use it at once. “No proxy” takes e\
@@ -1349,19 +1552,19 @@ return html`<section><h3>Leak test</h3>
     <p class="button-line">${since2?html`<button type="button" class="button" onClick=${()=>ending.current.abort()}>Cancel</button> <span class="status wait" role="status"><span class="dot"></span>Testing…</span>`:
 html`<button type="button" class="button" disabled=${offline} onClick=${run}><${Icon} name="pulse" />${result?"Test again":"Run the leak test"}</button>`}</p>
     <${ProblemBox} problem=${problem} />
-    ${result&&html`<${LeakResult} result=${result} />`}</section>`}function LeakResult({result}){let failed=result.channels.filter(({passed})=>!passed),sorted=[
+    ${result&&html`<${LeakResult} result=${result} />`}</section>`}function LeakResult({result}){let failed=result.channels.filter(({passed})=>!passed),sorted2=[
 ...failed,...result.channels.filter(({passed})=>passed)];return html`<div class="leak-result"><p class="leak-verdict" role="status"><span class=${`status ${result.
 passed?"good":"bad"}`}><span class="dot"></span>${result.passed?"No leak found":`${number(failed.length)} of ${number(result.channels.length)} ways are not clos\
 ed`}</span>
       <span class="muted">${moment(result.startedAt)} · ${span(result.durationMs)}</span></p>
     ${result.warnings.length>0&&html`<${Notice}><ul>${warningWords(result.warnings,[]).map(({code,text:text2})=>html`<li key=${code}>${text2}</li>`)}</ul><//>`}
     <table class="plain-table is-words"><caption class="visually-hidden">Ways out that were tried</caption><thead><tr><th scope="col">Way out</th><th scope="col">Result</th><th scope="col">What was seen</th></tr></thead>
-      <tbody>${sorted.map(({channel,passed,seen})=>html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel]||channel}</th>
+      <tbody>${sorted2.map(({channel,passed,seen})=>html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel]||channel}</th>
         <td><span class=${passed?"good-text":"bad-text"}>${passed?"Closed":"Not closed"}</span></td><td class="muted">${seen?sentence(seen):"–"}</td></tr>`)}</tbody></table></div>`}
 function Pictures({profile,path}){let app=useApp(),[busy,setBusy]=d(""),[problem,setProblem]=d(null),now=useNow(),running=profile.status==="running",save2=(what,address3,ending)=>async()=>{
 setBusy(what),setProblem(null);try{let response=await app.api.open("GET",`api/v1${path}/${address3}`);saveBlob(await response.blob(),fileName2(profile.name,now,
-ending))}catch(fault){setProblem(fault)}setBusy("")};return html`<section><h3>Picture of the page</h3><p class="hint">${running?"Of the tab in front.":"Start th\
-e browser first."}</p>
+ending))}catch(fault2){setProblem(fault2)}setBusy("")};return html`<section><h3>Picture of the page</h3><p class="hint">${running?"Of the tab in front.":"Start \
+the browser first."}</p>
     <p class="button-line">${[["Screenshot","screenshot","png"],["Whole page","screenshot?fullPage=true","png"],["PDF","pdf","pdf"]].map(([label,address3,ending])=>html`<button type="button" class="button" key=${label} disabled=${!running||
 !!busy} onClick=${save2(label,address3,ending)}><${Icon} name="download" />${busy===label?"Saving…":label}</button>`)}</p>
     <${ProblemBox} problem=${problem} /></section>`}function fileName2(name,now,ending){return`${name.replace(/[^\p{L}\p{N} ._-]+/gu," ").trim().slice(0,80)||"p\
@@ -1372,11 +1575,12 @@ y.":"There is no proxy to compare with."}</p>`}
     <${Effective} effective=${data.effective} full />
     ${data.differences.length>0&&html`<h3 class="apart">What remains visible</h3><p class="hint">A site that looks closely can tell these apart from a real one.</p>
       <ul class="differences">${data.differences.map(({code,message,contexts})=>html`<li key=${code}>${sentence(message)} <span class="muted">${contexts.map(one=>one.
-replaceAll("_"," ")).join(", ")}</span></li>`)}</ul>`}</section>`:html`<section><h3>What sites can tell</h3><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</section>`}var TABS=[["overview","Overview",Overview],["identity","Identity",Identity],["network","Network",Network],["data","Data",Data],["snapshots","Snapshots",Snapshots],
-["runs","Runs",Runs],["connect","Connect",Connect],["share","Share",Share],["tests","Tests",Tests]];function ProfileDrawer({id,tab,rows}){let path=`/profiles/${encodeURIComponent(
-id)}`,object=useObject(path,({type,data})=>/^(profile|run)\./.test(type)&&(data?.profileId||data?.id)===id),profile=object.data||rows.find(id),tabs=TABS.map(([name,
-label,Tab])=>({id:name,label,draw:()=>html`<${Tab} ...${{profile,path,object,rows}} />`})),exit=profile?.run?.proxy,there=profile&&object.problem?.status!==404;
-return html`<${Drawer} label="Profile" title=${profile?html`<${Name}>${profile.name}<//>`:"Profile"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!there}
+replaceAll("_"," ")).join(", ")}</span></li>`)}</ul>`}</section>`:html`<section><h3>What sites can tell</h3><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</section>`}var TABS=[["overview","Overview",Overview],["identity","Identity",Identity],["network","Network",Network],["data","Data",Data],["cookies","Cookies",Cookies,!0],
+["snapshots","Snapshots",Snapshots],["runs","Runs",Runs],["connect","Connect",Connect],["share","Share",Share],["tests","Tests",Tests]];function ProfileDrawer({
+id,tab,rows}){let path=`/profiles/${encodeURIComponent(id)}`,object=useObject(path,({type,data})=>/^(profile|run)\./.test(type)&&(data?.profileId||data?.id)===id),
+profile=object.data||rows.find(id),tabs=TABS.map(([name,label,Tab,wide])=>({id:name,label,wide,draw:()=>html`<${Tab} ...${{profile,path,object,rows}} />`})),exit=profile?.
+run?.proxy,there=profile&&object.problem?.status!==404;return html`<${Drawer} label="Profile" title=${profile?html`<${Name}>${profile.name}<//>`:"Profile"} tab=${tab} tabs=${tabs} problem=${object.
+problem} ready=${!!there}
     below=${there&&html`<${Status} of=${PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"}} />${exit&&html`<${Country} code=${exit.country} /><span class="number">${exit.
 exitIp}</span>`}`}
     note=${there&&profile.temporary&&html`<${KeepIt} ...${{profile,path,rows,object}} />`}
@@ -1392,7 +1596,7 @@ running&&{label:"Restart",icon:"reload",run:()=>restart(app,profile)},"line",{la
 function KeepIt({profile,path,rows,object}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline);return html`<p class="meanwhile"><span>Temporary: it is deleted with its data when its run ends.</span>
     <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>app.during(profile.id,async()=>{try{let{data,etag}=await app.api.full("PU\
 T",path,{body:{temporary:!1}});object.keep(data,etag),rows.patch(profile.id,data),document.querySelector(".drawer h2")?.focus(),app.toasts.say({text:`${profile.
-name} is kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} is still temporary`,problem)}})}>Keep it</button></p>`}var FIELDS2=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
+name} is kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} is still temporary`,problem)}})}>Keep it</button></p>`}var FIELDS3=[["Type","type",type=>PROXY_TYPES[type]||type],["Host","host"],["Port","port"],["User name","username"],["Name","name"],["Tags","tags",tags=>tags.join(
 ", ")],["Notes","notes"]].map(([label,name,words=value=>value])=>({label,names:[name],words:values=>words(values[name])||"None"}));function ProxyForm({proxy,done,
 close}){let app=useApp(),[read,setRead]=d(proxy?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>(setProblem(null),app.api.full("GET",pathOf2(proxy)).
 then(setRead,setProblem));return A(()=>{proxy&&load()},[]),html`<${Dialog} sheet title=${proxy?html`Edit <${Name}>${proxyName(proxy)}<//>`:"Add a proxy"} close=${close}>
@@ -1400,7 +1604,7 @@ then(setRead,setProblem));return A(()=>{proxy&&load()},[]),html`<${Dialog} sheet
 html`<button type="button" class="button" onClick=${load}>Try again</button>`:html`<${Waiting} />`}</div>`}
   <//>`}function pathOf2({id}){return`/proxies/${encodeURIComponent(id)}`}function Fields({proxy,etag,done,close}){let app=useApp(),workspace2=useStore(app.model.
 workspace),form=useForm(toValues2(proxy,workspace2)),version=useVersion({form,data:proxy,etag,read:()=>app.api.full("GET",pathOf2(proxy)),toValues:data=>toValues2(
-data,workspace2),fields:FIELDS2}),[result,setResult]=d(null),send=values=>proxy?version.save((headers,before)=>app.api.full("PUT",pathOf2(before),{body:changes2(
+data,workspace2),fields:FIELDS3}),[result,setResult]=d(null),send=values=>proxy?version.save((headers,before)=>app.api.full("PUT",pathOf2(before),{body:changes2(
 before,values),headers})):app.api.full("POST","/proxies",{body:toBody2(values)}),save2=async values=>{let answer=await send(values);answer&&(app.proxies.keep(answer.
 data),app.toasts.say({text:`${proxy?"Saved":"Added"} ${proxyName(answer.data)}.`,tone:"good"}),close(),done?.(answer.data))},test=()=>form.send(async values=>{setResult(
 null),setResult(await app.api.post("/proxies/check",toBody2(values,!0)))}),explain=({body})=>body?.existingId&&html`<${Existing} id=${body.existingId} />`,foot=html`
@@ -1414,8 +1618,8 @@ version.first:void 0}>
     <${Labels} form=${form} proxy=${proxy} />
   <//>`}function Existing({id}){let proxy=useProxy(id);return proxy&&html`<p>Its name is <${Name}>${proxyName(proxy)}<//>.</p>`}function Parts({form,proxy}){let{
 values}=form,saved=proxy?.hasPassword&&!values.forget,moved=saved&&!values.password&&isElsewhere(proxy,values),asked=moved&&"The saved password belongs to the o\
-ld server. Type it again for this one, or remove it. Only a key that may read passwords can keep it.",again=form.faults("password").some(fault=>fault.message.startsWith(
-"Type the password again"));return html`<div class="fields">
+ld server. Type it again for this one, or remove it. Only a key that may read passwords can keep it.",again=form.faults("password").some(fault2=>fault2.message.
+startsWith("Type the password again"));return html`<div class="fields">
     <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)}
       hint=${values.type==="socks4"&&"SOCKS4 has a user name only, no password."} />
     <${Text} form=${form} name="host" label="Host" class="mono" placeholder="proxy.example.net" autofocus=${!proxy} />
@@ -1435,10 +1639,10 @@ form,proxy}){let known=useStore(useApp().model.workspaces);return html`<fieldset
     ${!proxy&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="Profiles of the same workspace can use it." />
       <datalist id="known-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}</datalist>`}
   </div></fieldset>`}function toValues2(proxy,workspace2){let p=proxy||{};return{type:p.type||"socks5",host:p.host||"",port:p.port?String(p.port):"",username:p.
-username||"",password:"",forget:!1,name:p.name||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||workspace2}}function toBody2(values,bare=!1){let body={
+username||"",password:"",forget:!1,name:p.name||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||workspace2}}function toBody2(values,bare2=!1){let body={
 type:values.type,host:values.host.trim(),port:number2(values.port)},given={workspaceId:values.workspaceId.trim(),username:values.username,password:values.type===
-"socks4"?"":values.password};bare||Object.assign(given,{name:values.name.trim(),notes:values.notes});for(let[name,value]of Object.entries(given))value&&(body[name]=
-value);return!bare&&values.tags.length&&(body.tags=values.tags),body}function changes2(proxy,values){let wanted={type:values.type,host:values.host.trim(),port:number2(
+"socks4"?"":values.password};bare2||Object.assign(given,{name:values.name.trim(),notes:values.notes});for(let[name,value]of Object.entries(given))value&&(body[name]=
+value);return!bare2&&values.tags.length&&(body.tags=values.tags),body}function changes2(proxy,values){let wanted={type:values.type,host:values.host.trim(),port:number2(
 values.port),username:values.username||null,name:values.name.trim(),tags:values.tags,notes:values.notes},known={...toValues2(proxy,""),port:proxy.port,username:proxy.
 username||null},body=Object.fromEntries(Object.entries(wanted).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(known[name]))),none=values.forget||
 !values.username||values.type==="socks4";return values.password&&values.type!=="socks4"?body.password=values.password:proxy.hasPassword&&none&&(body.password=null),
@@ -1458,7 +1662,7 @@ A(()=>{app.api.get(`/proxies/${encodeURIComponent(proxy.id)}/checks`,{limit:KEPT
 ...before,problem:problem2})))},[proxy.id,checkedAt]);let{data,problem}=state;if(problem&&!data)return html`<${ProblemBox} problem=${problem} />`;if(!data)return html`<${Waiting} />`;
 if(!data.length)return html`<p class="muted">It was never checked. Press “Check” above.</p>`;let listed=all?data:data.slice(0,LISTED2);return html`
     <${Figures} proxy=${proxy} checks=${data} />
-    <${Line} title="Latency" points=${pointsOf(data)} parts=${[{label:"Latency",tone:"tone-a"}]} say=${short} />
+    <${Line2} title="Latency" points=${pointsOf(data)} parts=${[{label:"Latency",tone:"tone-a"}]} say=${short} />
     ${data.some(({ok})=>!ok)&&html`<p class="hint"><span class="bad-text" aria-hidden="true">×</span> marks a failed check.</p>`}
     <${Exits} checks=${data} />
     <section><h3>${data.length>=KEPT?`The last ${KEPT} checks`:count(data.length,"check")}</h3>
@@ -1524,18 +1728,18 @@ html`<code class="path" tabindex="0" role="group" aria-label="The password">${pa
     ${password===null?html`<button type="button" class="button small" disabled=${busy} aria-label="Show the password" title="Each time is recorded in the activity log" onClick=${show}><${Icon} name="eye" />Show</button>`:
 html`<${Copy} text=${password} label="Copy the password" /><button type="button" class="button small" aria-label="Hide the password" onClick=${()=>setPassword(null)}>Hide</button>`}</span>
     <span role="status" class="secret-note">${password!==null&&html`<span class="hint">Recorded in the activity log. Hidden again in half a minute.</span>`}${refusal&&
-html`<span class="bad-text">${refusal}</span>`}</span>`}var MOST3=8;function Traffic2({proxy}){let app=useApp(),[state,setState]=d({days:null,profiles:null,problem:null});A(()=>{let from=firstDay(),path=`/proxies/${encodeURIComponent(
+html`<span class="bad-text">${refusal}</span>`}</span>`}var MOST4=8;function Traffic2({proxy}){let app=useApp(),[state,setState]=d({days:null,profiles:null,problem:null});A(()=>{let from=firstDay(),path=`/proxies/${encodeURIComponent(
 proxy.id)}/traffic`;Promise.all([app.api.get(path,{from,by:"day"}),app.api.get(path,{from,by:"profile"})]).then(([days2,profiles2])=>setState({days:days2,profiles:profiles2,
 problem:null}),problem2=>setState(before=>({...before,problem:problem2})))},[proxy.id]);let{days,profiles,problem}=state;return problem?html`<${ProblemBox} problem=${problem} />`:
 days?days.connections?html`<dl class="figures"><div><dt>Received</dt><dd>${bytes(days.bytesDown)}</dd></div><div><dt>Sent</dt><dd>${bytes(days.bytesUp)}</dd></div><div><dt>Connections</dt><dd>${number(
 days.connections)}</dd></div></dl>
     <${Bars} title=${`The last ${30} days`} points=${daysOf(days.data)} parts=${PARTS} say=${n=>bytes(Math.round(n))} />
     <p class="hint">Days are in UTC. What proxies and TLS add is not counted.</p>
-    <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a,b)=>b.bytesDown+b.bytesUp-a.bytesDown-a.bytesUp).slice(0,MOST3).map(row=>html`<li key=${row.
+    <section><h3>By profile</h3><ul class="event-list">${[...profiles.data].sort((a,b)=>b.bytesDown+b.bytesUp-a.bytesDown-a.bytesUp).slice(0,MOST4).map(row=>html`<li key=${row.
 profileId} class="event-line">
       <span class="event-what one-line"><${ProfileLink} id=${row.profileId} /></span><span class="number muted">↓ ${bytes(row.bytesDown)}</span><span class="number muted">↑ ${bytes(
 row.bytesUp)}</span></li>`)}</ul>
-      ${profiles.data.length>MOST3&&html`<p class="hint">And ${number(profiles.data.length-MOST3)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${30} days.</p>`:
+      ${profiles.data.length>MOST4&&html`<p class="hint">And ${number(profiles.data.length-MOST4)} more.</p>`}</section>`:html`<p class="muted">Nothing has gone through it in the last ${30} days.</p>`:
 html`<${Waiting} />`}function ProfileLink({id}){let{api}=useApp(),[name,setName]=d("");return A(()=>{api.get(`/profiles/${encodeURIComponent(id)}`).then(profile=>setName(
 profile.name),()=>setName(null))},[id]),name===null?html`<span class="muted">A deleted profile</span>`:html`<a href=${href("profiles",void 0,[id])}><${Name}>${name||
 id}<//></a>`}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
@@ -1578,23 +1782,22 @@ return html`<section class="install-progress" aria-label=${title2}>
     <div class="work-head"><p class="work-title">${title2}</p><button type="button" class="button small" onClick=${cancel}>Cancel</button></div>
     <progress max="1" value=${known?doneBytes/totalBytes:void 0} aria-label=${title2}></progress>
     <p class="work-words number"><span role="status">${STEPS[step]||step}</span>${known&&html`<span>${bytes(doneBytes)} of ${bytes(totalBytes)}</span>`}</p></section>`}
-function ownMajor(){return/Chrom(?:e|ium)\/(\d+)/.exec(navigator.userAgent)?.[1]||""}var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
-length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
-slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};function useAnswer(path,query,again=()=>!1){let app=useApp(),[state,setState]=d({data:null,problem:null}),reload=()=>app.api.get(path,query).then(data=>setState(
-{data,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{reload();let planned=0,unwatch=app.model.event.watch(event=>{event.type!=="\
-everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
-{...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
-null}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
+function ownMajor(){return/Chrom(?:e|ium)\/(\d+)/.exec(navigator.userAgent)?.[1]||""}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
 named"],["workspace.defaults","Defaults changed"],["template.create","Template created"],["template.update","Template changed"],["template.delete","Template del\
-eted"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"],["extension.add","Extension added"],
-["extension.delete","Extension deleted"]],ABOUT=[["profile","Profiles"],["snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["workspa\
-ce","Workspaces"],["template","Templates"],["extension","Extensions"],["browser","Installations"],["capability","Shared views"]];function Sentence({entry}){let{
-action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,
-words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,"proxies.export":()=>html`${who} exported ${count(detail.
-count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.
-tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,"profiles.export":()=>html`${who} exported ${count(
-detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age key"}[detail.seal]||"not sealed"}`,"profiles.import":()=>html`${who} imported ${count(
-detail.count??0,"profile")} with data`,"extension.add":()=>html`${who} added the extension <${Name}>${detail.name}<//> ${detail.version}`,"extension.delete":()=>html`${who} deleted the extension <${Name}>${detail.
+eted"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"],["cookies.read","Cookies read"],[
+"cookies.write","Cookies changed"],["cookies.delete","Cookies deleted"],["storage.read","Storage read"],["storage.write","Storage changed"],["profile.clear","Da\
+ta cleared"],["extension.add","Extension added"],["extension.delete","Extension deleted"]],ABOUT=[["profile","Profiles"],["snapshot","Snapshots"],["run","Browse\
+rs"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["template","Templates"],["extension","Extensions"],["browser","Installations"],["capability",
+"Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.
+keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,profile=html`<${ProfileName} id=${objectId} />`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,
+"proxies.export":()=>html`${who} exported ${count(detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.
+format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
+"profiles.export":()=>html`${who} exported ${count(detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age \
+key"}[detail.seal]||"not sealed"}`,"profiles.import":()=>html`${who} imported ${count(detail.count??0,"profile")} with data`,"cookies.read":()=>html`${who} read ${count(
+detail.count??0,"cookie")} of ${profile}`,"cookies.write":()=>html`${who} ${detail.dryRun?"tried an import of":"set"} ${count(detail.count??0,"cookie")}${detail.
+remove>0&&` and removed ${number(detail.remove)}`} in ${profile}`,"cookies.delete":()=>html`${who} deleted cookies of ${profile}`,"storage.read":()=>html`${who} read the cookies and storage of ${profile}`,
+"storage.write":()=>html`${who} ${detail.dryRun?"tried an import of":"set"} cookies and storage in ${profile}`,"profile.clear":()=>html`${who} cleared data of ${profile}`,
+"extension.add":()=>html`${who} added the extension <${Name}>${detail.name}<//> ${detail.version}`,"extension.delete":()=>html`${who} deleted the extension <${Name}>${detail.
 name}<//> ${detail.version}`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
 name}<//>`:html`${who} removed the name of workspace ${space}`,"workspace.defaults":()=>html`${who} changed what new profiles of workspace ${space} get`,"templa\
 te.create":()=>html`${who} created the template <${Name}>${detail.name}<//>`,"template.update":()=>html`${who} changed a template${changedWords(detail.changed)}`,
@@ -1633,14 +1836,14 @@ draw:({remote})=>html`<span class="number one-line" title=${remote}>${remote}</s
 requestId})=>html`<span class="mono">${requestId}</span>`}],HAPPENED=[{id:"what",label:"What happened",min:260,grow:3,always:!0,draw:event=>html`<span class="one-line sentence"><${EventSentence} event=${event} /></span>`},
 when,time,workspace,{id:"type",label:"Type",width:170,rank:7,hidden:!0,draw:({type})=>html`<span class="mono">${type}</span>`}],LOG_FILTERS=[{name:"action",label:"\
 What",options:ACTIONS}],EVENT_FILTERS=[{name:"about",label:"About",options:ABOUT}];function Activity({params,path}){let recent=path[1]==="events";return html`<div class="settings-head"><p class="lead">${recent?
-"What has happened since this page was opened, newest first.":"Who read or exported passwords, changed workspaces, and installed browsers. Records are kept for \
-good."}</p>
+"What has happened since this page was opened, newest first.":"Who read or exported passwords and cookies, changed workspaces, and installed browsers. Records a\
+re kept for good."}</p>
       <nav class="segments" aria-label="Activity"><a class="segment-button" href=${href("settings",void 0,["activity"])} aria-current=${recent?void 0:"page"}>Log</a>
         <a class="segment-button" href=${href("settings",void 0,["activity","events"])} aria-current=${recent?"page":void 0}>Events</a></nav></div>
     ${recent?html`<${Events} key="events" params=${params} />`:html`<${Log} key="log" params=${params} />`}`}function Log({params}){let action=params.get("actio\
 n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>/^(?:workspace\.|template\.|browser\.(?:installed|failed))/.test(type)&&list.changed(null,
 !0)),columns=useColumns("audit",()=>LOG);return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
-    ${view.total===0?html`<${Empty} title=${action?"No matches":"Nothing is recorded yet"} drawing=${!1}><p>Each time a key reads or exports a password, it shows up here.</p><//>`:
+    ${view.total===0?html`<${Empty} title=${action?"No matches":"Nothing is recorded yet"} drawing=${!1}><p>Each time a key reads or exports a password or cookies, it shows up here.</p><//>`:
 html`<div class="page-body"><${Grid} label="Log" ...${{rows,columns,selection}} ticks=${!1} what=${({action:name})=>name} actionsWidth=${16} /></div>`}
     <p class="visually-hidden" role="status">${view.total!==null&&count(view.total,"record")}</p>`}function Events({params}){let app=useApp(),about=params.get("\
 about")||"",all=useStore(app.model.recent),rows=w(()=>new FixedRows,[]),[selection]=d(()=>new Selection),columns=useColumns("events",()=>HAPPENED),shown=about?all.
@@ -1705,14 +1908,14 @@ app,one,reload)}>Delete</button></div>`} /></div>`}
     <p class="visually-hidden" role="status">${total!==null&&count(total,"extension")}</p>`}function askToDelete2(app,{id,name,version},reload){app.open(ConfirmDialog,
 {title:"Delete this extension?",verb:"Delete",work:async()=>{try{await app.api.delete(`/extensions/${encodeURIComponent(id)}`)}catch(problem){throw problem.code===
 "extension_in_use"&&await nameUsers(app,problem),problem}app.toasts.say({text:`${name} ${version} is deleted.`}),await reload()},children:html`<p><${Name}>${name}<//> ${version} can then be chosen no more. What profiles have kept with it stays in their data. While a profile has it, it cannot be deleted.</p>`})}
-var NAMED=10;async function nameUsers(app,problem){let ids=problem.body.profileIds||[],read=id=>app.api.get(`/profiles/${encodeURIComponent(id)}`).catch(()=>null);
-problem.users=(await Promise.all(ids.slice(0,NAMED).map(read))).filter(Boolean),problem.moreUsers=ids.length-problem.users.length}function worded2(problem){return problem.
+var NAMED2=10;async function nameUsers(app,problem){let ids=problem.body.profileIds||[],read=id=>app.api.get(`/profiles/${encodeURIComponent(id)}`).catch(()=>null);
+problem.users=(await Promise.all(ids.slice(0,NAMED2).map(read))).filter(Boolean),problem.moreUsers=ids.length-problem.users.length}function worded4(problem){return problem.
 code==="duplicate"&&Object.assign(problem,{code:"package_there",title:"This package is here already",detail:"Nothing was added. Choose it in the form of a profi\
 le."}),problem}function AddDialog({done,close}){let app=useApp(),[file,setFile]=d(null),[found,setFound]=d(null),ending=T(null),form=useForm({}),told=useTold("T\
 he extension was not added"),send=dryRun=>{let{signal}=ending.current=new AbortController;return app.api.upload("/extensions",{workspaceId:app.model.workspace.value,
 dryRun:dryRun||void 0},{"Content-Type":"application/octet-stream"},file,signal,()=>{})};A(()=>(setFound(null),form.setProblem(null),file&&send(!0).then(setFound,
-problem=>problem.name!=="AbortError"&&form.setProblem(worded2(problem))),()=>ending.current?.abort()),[file]);let add=()=>told(async()=>{let made=await send(!1).
-catch(problem=>{throw worded2(problem)});app.toasts.say({text:`Added ${made.name}`,more:"Choose it in the form of a profile.",tone:"good"}),await done(),close()}),
+problem=>problem.name!=="AbortError"&&form.setProblem(worded4(problem))),()=>ending.current?.abort()),[file]);let add=()=>told(async()=>{let made=await send(!1).
+catch(problem=>{throw worded4(problem)});app.toasts.say({text:`Added ${made.name}`,more:"Choose it in the form of a profile.",tone:"good"}),await done(),close()}),
 foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy||!found}>${form.busy?"Adding…":
 "Add"}</button>`;return html`<${Dialog} title="Add an extension" lead="A zip of its folder, or a CRX file as a store gives it." close=${close}><${Form} form=${form} work=${add} foot=${foot}>
     <div class="fields"><${Chooser3} file=${file} choose=${setFile} busy=${form.busy} />
@@ -1727,10 +1930,10 @@ event.dataTransfer.files[0])};return html`<label class=${over?"drop wide is-over
     <${Icon} name="upload" />${file?html`<span><strong><bdi>${file.name}</bdi></strong> <span class="muted number">${bytes(file.size)}</span></span>`:html`<span><strong>Choose a file</strong> of this computer, or drop it here</span>`}
     <input type="file" class="visually-hidden" name="file" accept=".zip,.crx" disabled=${busy} autofocus=${!file} aria-label="Package" onChange=${event=>{event.
 currentTarget.files[0]&&choose(event.currentTarget.files[0])}} /></label>`}var SCOPES=[["read","Read","See profiles, proxies, runs and events. No passwords."],["run","Run browsers","Start, stop, watch and control browsers. Check and ro\
-tate proxies."],["write","Change","Create, change, import and delete profiles and proxies."],["secrets","Read passwords","See and export proxy passwords. Each t\
-ime is recorded."],["files","Use files of the server","With “Run browsers”: read and write files as the user that runs Warren."],["admin","Everything","All \
-of these, and keys, workspaces, the log and the server."]];function scopeWords(scopes){return scopes.includes("admin")?"Everything":SCOPES.filter(([scope])=>scopes.
-includes(scope)).map(([,short2])=>short2).map((word,i)=>i?word.replace(/^./,first=>first.toLowerCase()):word).join(", ")}var DAY_MS2=24*3600*1e3,LIVES=[["","Never"],["7","In 7 days"],["30","In 30 days"],["90","In 90 days"],["365","In a year"],["day","On a day…"]];function KeyForm({
+tate proxies."],["write","Change","Create, change, import and delete profiles and proxies."],["secrets","Read passwords","See and export proxy passwords, cookie\
+s and storage. Each time is recorded."],["files","Use files of the server","With “Run browsers”: read and write files as the user that runs Warren."],["admi\
+n","Everything","All of these, and keys, workspaces, the log and the server."]];function scopeWords(scopes){return scopes.includes("admin")?"Everything":SCOPES.
+filter(([scope])=>scopes.includes(scope)).map(([,short2])=>short2).map((word,i)=>i?word.replace(/^./,first=>first.toLowerCase()):word).join(", ")}var DAY_MS2=24*3600*1e3,LIVES=[["","Never"],["7","In 7 days"],["30","In 30 days"],["90","In 90 days"],["365","In a year"],["day","On a day…"]];function KeyForm({
 done,close}){let app=useApp(),known=useStore(app.model.workspaces),form=useForm({name:"",scopes:["read","run","write"],workspaces:[],life:"",day:""}),[made,setMade]=d(
 null),make=async values2=>{let key=await app.api.post("/keys",toBody3(values2));setMade(key),done?.(key)},{values}=form;return html`<${Dialog} title=${made?html`Created <${Name}>${made.
 name}<//>`:"New key"} close=${close}>${made?html`<${MadeKey} made=${made} close=${close} />`:html`<${Form} form=${form} work=${make} foot=${html`
@@ -1792,7 +1995,7 @@ length===1?"it":"them"} are cut off. This cannot be undone.</p>
     <${Missing} problem=${pressure.problem} what="the server’s load" scope="read" />
     ${pressure.data&&html`<${Load} now=${pressure.data} />`}
     <${Missing} problem=${server.problem} what="the settings of the server and what its doctor finds" />
-    ${server.data&&html`<${About} server=${server.data} /><${Findings2} findings=${server.data.findings} /><${Flags} settings=${server.data.settings} />`}`}function Load({
+    ${server.data&&html`<${About} server=${server.data} /><${Findings2} findings=${server.data.findings} /><${Flags2} settings=${server.data.settings} />`}`}function Load({
 now}){let{cpu,memory,disk}=now,used=memory&&memory.totalBytes-memory.availableBytes,waits=[now.starting>0&&count(now.starting,"is starting","are starting"),now.
 queued>0&&count(now.queued,"start waits","starts wait"),now.recentRejected>0&&`${count(now.recentRejected,"start was","starts were")} refused within the last mi\
 nute`].filter(Boolean).join(". ");return html`<section class="settings-part" aria-label="Load"><div class="gauges">
@@ -1811,12 +2014,12 @@ function About({server}){let now=useNow(),{version,go,commit}=server.version;ret
 startedAt} title=${moment(server.startedAt)}>${lasting(server.startedAt,now)}</time>`],["Listens on",html`<span class="mono">${server.address}</span>`],["Data f\
 older",html`<span class="with-copy"><span class="mono">${server.dataFolder}</span><${Copy} text=${server.dataFolder} label="Copy the data folder" /></span>`]]} /></section>`}
 var NAMES={__proto__:null,browser:"Browser",browsers:"Versions",sandbox:"Sandbox",isolation:"Isolation",files:"Files",display:"Display",clock:"Clock",disk:"Disk",
-data:"Data folder","open files":"Open files","/dev/shm":"Shared memory"};function Findings2({findings}){let bad=findings.filter(({ok})=>!ok),sorted=[...bad,...findings.
+data:"Data folder","open files":"Open files","/dev/shm":"Shared memory"};function Findings2({findings}){let bad=findings.filter(({ok})=>!ok),sorted2=[...bad,...findings.
 filter(({ok})=>ok)];return html`<section class="settings-part"><h2>Doctor</h2><p class="muted">${bad.length?`${count(bad.length,"thing needs","things need")} a \
 look.`:"Everything is in order."} <code>warren doctor --leaks</code> also tries every way out of a browser.</p>
-    <ul class="findings">${sorted.map(({name,ok,detail,advice})=>html`<li key=${name} class=${ok?"finding":"finding is-bad"}><${Icon} name=${ok?"check":"warning"} /><p class="finding-name">${NAMES[name]||
-name} <span class="visually-hidden">${ok?"in order":"needs a look"}</span></p>
-      <div><p class="muted prose-lines">${sentence(detail)}</p>${advice&&html`<p class="prose-lines">${sentence(advice)}</p>`}</div></li>`)}</ul></section>`}function Flags({
+    <ul class="findings">${sorted2.map(({name,ok,detail,advice})=>html`<li key=${name} class=${ok?"finding":"finding is-bad"}><${Icon} name=${ok?"check":"warnin\
+g"} /><p class="finding-name">${NAMES[name]||name} <span class="visually-hidden">${ok?"in order":"needs a look"}</span></p>
+      <div><p class="muted prose-lines">${sentence(detail)}</p>${advice&&html`<p class="prose-lines">${sentence(advice)}</p>`}</div></li>`)}</ul></section>`}function Flags2({
 settings}){let changed=settings.filter(setting=>setting.changed),[all,setAll]=d(!1),shown=all?settings:changed;return html`<section class="settings-part"><div class="settings-head"><h2>Settings in force</h2>
       <div class="segments" role="group" aria-label="Which settings"><button type="button" class="segment-button" aria-pressed=${!all} onClick=${()=>setAll(!1)}>Changed ${number(
 changed.length)}</button>

@@ -264,11 +264,11 @@ problem)}>
   </div>`}function Prose({text}){return text?html`<div class="prose">${text.split(/\n\n+/).map((paragraph,i3)=>html`<p key=${i3}>${paragraph.split(/(`[^`]+`)/).
 map(part=>/^`.+`$/.test(part)?html`<code>${part.slice(1,-1)}</code>`:part)}</p>`)}</div>`:null}function Notice({children}){return html`<div class="notice"><${Icon} name="warning" /><div>${children}</div></div>`}
 function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
-try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,button.current)}setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":
-label}>
+await copyText(text,button.current),setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":label}>
     <${Icon} name=${done?"check":"copy"} /><span aria-live="polite">${done?"Copied":"Copy"}</span>
-  </button>`}function copyByCommand(text,beside){let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),
-field.select(),document.execCommand("copy"),field.remove(),beside.focus()}function Empty({title,children}){return html`<div class="empty">
+  </button>`}async function copyText(text,beside=document.activeElement){try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,beside)}}function copyByCommand(text,beside){
+let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),field.select(),document.execCommand("copy"),
+field.remove(),beside.focus()}function Empty({title,children}){return html`<div class="empty">
     <h2>${title}</h2>
     ${children}
   </div>`}function Waiting(){return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
@@ -362,7 +362,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-Q5RJCHUM.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-CVB7D7WQ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
@@ -421,7 +421,13 @@ api.delete(`/proxies/${encodeURIComponent(proxy.id)}`)}catch(problem){throw awai
 proxy)}.`})},children:html`<p><${Name}>${proxyName(proxy)}<//> and its saved password are removed. ${proxy.profileCount>0?html`<strong>${count(proxy.profileCount,
 "profile uses","profiles use")} it.</strong> Give them another first: <a href=${href("profiles",new URLSearchParams({proxyId:proxy.id}))}>show them</a>.`:"No pr\
 ofile uses it."}</p>`})}async function nameUsers(app,proxy,problem){if(problem.code!=="proxy_in_use")return;let users=await app.api.get("/profiles",{proxyId:proxy.
-id,sort:"name",order:"asc",limit:NAMED}).catch(()=>null);problem.users=users?.data||[],problem.moreUsers=(users?.total||0)-problem.users.length}var Columns=class{chosen;#key;constructor(name,columns){this.all=columns,this.#key=`columns.${name}`;let known=new Set(columns.map(({id})=>id)),kept2=recall(this.#key,
+id,sort:"name",order:"asc",limit:NAMED}).catch(()=>null);problem.users=users?.data||[],problem.moreUsers=(users?.total||0)-problem.users.length}function BulkBar({selection,total,atLeast,what,actions,more:more2}){let{all}=useStore(selection.state),size=selection.size(total);return size?html`<div class="bulk" role="region" aria-label="Selection">
+    <p class="bulk-count" role="status"><strong class="number">${number(size,all&&atLeast)}</strong> selected</p>
+    ${!all&&size<total&&html`<button type="button" class="button quiet small" onClick=${()=>selection.chooseAll()}>Select all ${number(total,atLeast)}</button>`}
+    <span class="bulk-actions">${actions.map(({label,icon,run,danger})=>html`<button type="button" key=${label} class=${`button small ${danger?"danger-quiet":""}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
+    ${more2?.length>0&&html`<${Menu} label="More actions for the selection" items=${more2} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
+    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
+  </div>`:null}var Columns=class{chosen;#key;constructor(name,columns){this.all=columns,this.#key=`columns.${name}`;let known=new Set(columns.map(({id})=>id)),kept2=recall(this.#key,
 null),ids=Array.isArray(kept2)?kept2.filter(id=>known.has(id)):[];this.chosen=new Store(ids.length?ids:this.preset())}preset(){return this.all.filter(({hidden})=>!hidden).
 map(({id})=>id)}show(id,shown){let ids=this.chosen.value;this.#keep(shown?[...ids,id]:ids.filter(other=>other!==id))}move(id,by){let ids=[...this.chosen.value],
 from=ids.indexOf(id),to=from+by;from<0||to<0||to>=ids.length||(ids.splice(to,0,...ids.splice(from,1)),this.#keep(ids))}reset(){this.#keep(this.preset())}#keep(ids){
@@ -492,9 +498,9 @@ includes(event.key))event.shiftKey?selection.extend(row,index,(from,last)=>rows.
 open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.key](row);else return!1;return event.preventDefault(),!0};A2(()=>{let tab=({key})=>{if(key===
 "Tab")for(let it of box.current.querySelectorAll(".grid-body .row :is(button, a, input)"))it.closest("[popover]")||(it.tabIndex=it.closest(".row").tabIndex)};return addEventListener(
 "keydown",tab,!0),()=>removeEventListener("keydown",tab,!0)},[]);let latest=T2(act);return latest.current=act,A2(()=>{let key=event=>latest.current(event);return app.
-gridKey=key,()=>{app.gridKey===key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-1)),onFocus:event=>{let at=event.target.closest(".row[data-i\
-ndex]")?.dataset.index;at!==void 0&&setIndex(Number(at))},onKey:event=>{event.target.classList.contains("row")&&!app.keys.isPlace(event)&&!event.ctrlKey&&!event.
-metaKey&&!event.altKey&&act(event)&&event.stopPropagation()}}}function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
+grids.push(key),()=>{app.grids=app.grids.filter(other=>other!==key)}},[]),{index:Math.min(index,Math.max(0,total-1)),onFocus:event=>{let at=event.target.closest(
+".row[data-index]")?.dataset.index;at!==void 0&&setIndex(Number(at))},onKey:event=>{event.target.classList.contains("row")&&!app.keys.isPlace(event)&&!event.ctrlKey&&
+!event.metaKey&&!event.altKey&&act(event)&&event.stopPropagation()}}}function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
 reload().catch(()=>{})}>Try again</button><//>`}function Chips({filters,params}){let{router}=useApp(),set=(name,value)=>router.refine({[name]:value}),active=filters.flatMap(filter=>params.getAll(filter.name).
 filter(Boolean).map(value=>({filter,value}))),drop=({filter,value})=>set(filter.name,params.getAll(filter.name).filter(other=>other!==value)),add=(filter,value)=>set(
 filter.name,filter.many?[...new Set([...params.getAll(filter.name),value])]:value);return html`<div class="chips" role="group" aria-label="Filters">
@@ -575,22 +581,16 @@ stringify(query);return A2(()=>{selection.clear(),rows.show(JSON.parse(asked)).t
 model.event.watch(event=>event.type==="everything"||event.type==="events.lost"?rows.changed(null,!0):on(event,rows));return()=>{unwatch(),rows.stop()}},[rows]),
 {rows,selection,view:useStore(rows.view)}}function useColumns(name,make){return w2(()=>new Columns(name,make()),[name])}function useSort(params,fallback,order="\
 desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:params.get("order")||(params.get("sort")?"desc":order),onSort:(by,way)=>router.refine(
-{sort:by,order:way})}}function BulkBar({selection,total,atLeast,what,actions,more:more2}){let{all}=useStore(selection.state),size=selection.size(total);return size?html`<div class="bulk" role="region" aria-label="Selection">
-    <p class="bulk-count" role="status"><strong class="number">${number(size,all&&atLeast)}</strong> selected</p>
-    ${!all&&size<total&&html`<button type="button" class="button quiet small" onClick=${()=>selection.chooseAll()}>Select all ${number(total,atLeast)}</button>`}
-    <span class="bulk-actions">${actions.map(({label,icon,run,danger})=>html`<button type="button" key=${label} class=${`button small ${danger?"danger-quiet":""}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
-    ${more2?.length>0&&html`<${Menu} label="More actions for the selection" items=${more2} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
-    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
-  </div>`:null}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d2(value),timer=T2(0);return A2(()=>setText(now=>now.trim()===value?now:value),[value]),
+{sort:by,order:way})}}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d2(value),timer=T2(0);return A2(()=>setText(now=>now.trim()===value?now:value),[value]),
 A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
     <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
 timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
     <kbd aria-hidden="true" title="Press / to search">/</kbd>
   </div>`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,keptFor,
 count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,
-Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,Router,href,checkMany,
-CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,ViewMenu,Refresher,
-useList,useColumns,useSort,BulkBar,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,SearchBox,AddProxies,CheckDialog,CloneDialog,
-ExportDialog,FirstRun,ImportDialog,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,
-TagDialog,TemplateDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,restore,
-check,askToDeleteProxy};
+Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,copyText,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,Router,href,
+checkMany,CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,BulkBar,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,
+ViewMenu,Refresher,useList,useColumns,useSort,SearchBox,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,
+CloneDialog,ExportDialog,FirstRun,ImportDialog,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,
+TagBulkDialog,TagDialog,TemplateDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,
+restore,check,askToDeleteProxy};
