@@ -46,6 +46,14 @@ func (h *byHand) cookiesByHand(at string) {
 		h.person.t.Error("a value is seen that nobody has asked for")
 	}
 	h.wantNames("cookies")
+	h.eval("document.activeElement.blur()")
+	h.presses("/")
+	h.at("searchbox Search cookies")
+	h.tabTo("row")
+	h.presses("Enter")
+	h.at("textbox Name")
+	h.presses("Escape")
+	h.at("row")
 	h.writes(".cookies input[type=search]", "value-1")
 	h.until(rows + " === 1")
 	h.clicks("Show values")
@@ -90,6 +98,9 @@ func (h *byHand) cookiesByHand(at string) {
 	}
 	h.presses("Escape") // nothing is chosen or searched: the drawer closes, and the list goes on
 	h.until("!document.querySelector('.drawer')")
+	h.at("row Shop")
+	h.eval("document.activeElement.blur()")
+	h.presses("j") // the list has the keys again
 	h.at("row Shop")
 }
 

@@ -93,9 +93,9 @@ export function EditDialog({ cookie, profile, jar, close }) {
         throw meanwhile(there);
       }
     }
-    const { refused } = await jar.change([next], cookie ? [keyOf(cookie)] : []).catch((problem) => { throw worded(problem); });
+    const { refused, notices } = await jar.change([next], cookie ? [keyOf(cookie)] : []).catch((problem) => { throw worded(problem); });
     if (refused.length) throw new Problem(422, { code: 'cookie_refused', title: 'The browser did not take it', detail: `${refused.map(({ reason }) => reason).join(' ')} Nothing was changed.` }, '');
-    app.toasts.say({ text: `${cookie ? 'Saved' : 'Added'} ${next.name || 'the cookie'} of ${next.domain}.`, tone: 'good' });
+    app.toasts.say({ text: `${cookie ? 'Saved' : 'Added'} ${next.name || 'the cookie'} of ${next.domain}.`, more: notices.map(({ message }) => message).join(' '), tone: notices.length ? 'wait' : 'good' });
     close();
   });
   const foot = html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy}>${form.busy ? 'Saving…' : cookie ? 'Save' : 'Add'}</button>`;

@@ -3,7 +3,7 @@ import { html } from '../../html.js';
 import { useApp } from '../../app-context.js';
 import { copyText, Name, Notice } from '../../components.js';
 import { Dialog, useTold } from '../../dialog.js';
-import { count } from '../../format.js';
+import { count, number } from '../../format.js';
 import { Choice, Form, useForm } from '../../forms.js';
 import { Icon } from '../../icons.js';
 import { fileNamed } from '../archive/transfer.js';
@@ -60,6 +60,7 @@ export function ExportDialog({ profile, jar, cookies, chosen, close }) {
   const which = [['some', `Of ${domains.length === 1 ? domains[0] : count(domains.length, 'domain')} that ${chosen ? 'you chose' : 'the search shows'}, with subdomains`], ['all', 'All']];
   return html`<${Dialog} title="Export cookies" lead=${html`<${Name}>${profile.name}<//>`} close=${close}><${Form} form=${form} work=${save} foot=${foot}>
     <div class="fields"><${Choice} form=${form} name="format" label="Format" wide options=${FORMATS} />
+      ${domains.length > MOST && html`<p class="hint wide">All cookies are exported: there are more than ${number(MOST)} domains.</p>`}
       ${some && html`<${Choice} form=${form} name="which" member="domain" label="Cookies" wide options=${which} />`}
       <div class="wide"><${Notice}><p>Whoever gets this is signed in wherever the profile is.</p><//></div></div><//><//>`;
 }

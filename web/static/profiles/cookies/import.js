@@ -19,14 +19,14 @@ export function ImportDialog({ profile, jar, close }) {
   const [file, setFile] = useState(null); // {name, body}
   const [answer, setAnswer] = useState(null);
   const told = useTold('The cookies were not imported');
-  const asked = JSON.stringify([form.values, file?.name, file?.body.byteLength]);
-  const tried = answer?.asked === asked ? answer : null; // what it says of another file counts no more
+  const asked = JSON.stringify(form.values);
+  const tried = answer?.asked === asked && answer.file === file ? answer : null; // what it says of another file counts no more
   const send = (values) => told(async () => {
     const body = file ? file.body : values.text;
     if (!file && !values.text.trim()) throw fault('Paste cookies here, or choose a file.');
     const query = { mode: values.mode, ...(!tried && { dryRun: true }), ...(tried && values.mode === 'replace-all' && { confirm: true }) };
     const done = await jar.send(values.storage ? 'storage-state' : 'cookies', query, body).catch((problem) => { throw worded(problem); });
-    if (done.dryRun) return setAnswer({ ...done, asked });
+    if (done.dryRun) return setAnswer({ ...done, asked, file });
     if (jar.state.value.cookies) jar.changed();
     if (done.refused.length || done.failed.length) return setAnswer(done);
     app.toasts.say({ text: `Imported ${count(done.taken, 'cookie')}.`, more: tellsOf(done).slice(1).join(' '), tone: 'good' });

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,copyText,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,
-span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-6PGXAWRF.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-7UQCZM2M.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1175,12 +1175,13 @@ idOf(next)===idOf(cookie))&&jar.has(next)&&errors.push({location:"body.name",mes
 function sameAs(a,b){return JSON.stringify([valuesOf(a),a.expires])===JSON.stringify([valuesOf(b),b.expires])}function EditDialog({cookie,profile,jar,close}){let app=useApp(),
 [before]=d(()=>valuesOf(cookie)),form=useForm(before),[seen,setSeen]=d(cookie),told=useTold(cookie?"The cookie was not saved":"The cookie was not added"),{values}=form,
 save2=now=>told(async()=>{let next=checked(now,before,cookie,jar);if(seen&&profile.status==="running"){let there=await jar.now(cookie);if(!there||!sameAs(there,
-seen))throw setSeen(there),meanwhile(there)}let{refused}=await jar.change([next],cookie?[keyOf(cookie)]:[]).catch(problem=>{throw worded2(problem)});if(refused.
+seen))throw setSeen(there),meanwhile(there)}let{refused,notices}=await jar.change([next],cookie?[keyOf(cookie)]:[]).catch(problem=>{throw worded2(problem)});if(refused.
 length)throw new Problem(422,{code:"cookie_refused",title:"The browser did not take it",detail:`${refused.map(({reason})=>reason).join(" ")} Nothing was changed\
-.`},"");app.toasts.say({text:`${cookie?"Saved":"Added"} ${next.name||"the cookie"} of ${next.domain}.`,tone:"good"}),close()}),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
-busy}>${form.busy?"Saving…":cookie?"Save":"Add"}</button>`,summary=[values.site?"Partitioned":"Not partitioned",values.priority!=="Medium"&&`${values.priority}\
- priority`].filter(Boolean).join(", ");return html`<${Dialog} title=${cookie?"Edit cookie":"Add a cookie"} lead=${cookie?html`<bdi>${cookie.name||"Without a nam\
-e"}</bdi> of <bdi>${cookie.domain}</bdi>`:void 0} about=${cookie&&idOf(cookie)} close=${close}><${Form} form=${form} work=${save2} foot=${foot}>
+.`},"");app.toasts.say({text:`${cookie?"Saved":"Added"} ${next.name||"the cookie"} of ${next.domain}.`,more:notices.map(({message})=>message).join(" "),tone:notices.
+length?"wait":"good"}),close()}),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.busy}>${form.
+busy?"Saving…":cookie?"Save":"Add"}</button>`,summary=[values.site?"Partitioned":"Not partitioned",values.priority!=="Medium"&&`${values.priority} priority`].
+filter(Boolean).join(", ");return html`<${Dialog} title=${cookie?"Edit cookie":"Add a cookie"} lead=${cookie?html`<bdi>${cookie.name||"Without a name"}</bdi> of <bdi>${cookie.
+domain}</bdi>`:void 0} about=${cookie&&idOf(cookie)} close=${close}><${Form} form=${form} work=${save2} foot=${foot}>
     <div class="fields"><${Text} form=${form} name="name" label="Name" wide autofocus class="mono" maxlength="4096" />
       <${ValueField} form=${form} hidden=${!!cookie} />
       <${Text} form=${form} name="domain" label="Domain" placeholder="shop.example" class="mono" /><${Text} form=${form} name="path" label="Path" class="mono" />
@@ -1217,15 +1218,16 @@ await copyText(await text2.text(),form.root.current),done(`Copied ${storage?"the
 busy}><${Icon} name="download" />Download</button>`,which=[["some",`Of ${domains.length===1?domains[0]:count(domains.length,"domain")} that ${chosen2?"you chose":
 "the search shows"}, with subdomains`],["all","All"]];return html`<${Dialog} title="Export cookies" lead=${html`<${Name}>${profile.name}<//>`} close=${close}><${Form} form=${form} work=${save2} foot=${foot}>
     <div class="fields"><${Choice} form=${form} name="format" label="Format" wide options=${FORMATS} />
+      ${domains.length>MOST3&&html`<p class="hint wide">All cookies are exported: there are more than ${number(MOST3)} domains.</p>`}
       ${some&&html`<${Choice} form=${form} name="which" member="domain" label="Cookies" wide options=${which} />`}
       <div class="wide"><${Notice}><p>Whoever gets this is signed in wherever the profile is.</p><//></div></div><//><//>`}var MODES=[["merge","Stay"],["replace-domains","Go, if they are of the file’s domains"],["replace-all","Go, all of them"]],SHOWN2=50;function ImportDialog2({profile,
 jar,close}){let app=useApp(),form=useForm({text:"",mode:"merge",storage:!1}),[file,setFile]=d(null),[answer,setAnswer]=d(null),told=useTold("The cookies were no\
-t imported"),asked=JSON.stringify([form.values,file?.name,file?.body.byteLength]),tried=answer?.asked===asked?answer:null,send=values=>told(async()=>{let body=file?
-file.body:values.text;if(!file&&!values.text.trim())throw fault("Paste cookies here, or choose a file.");let query={mode:values.mode,...!tried&&{dryRun:!0},...tried&&
-values.mode==="replace-all"&&{confirm:!0}},done=await jar.send(values.storage?"storage-state":"cookies",query,body).catch(problem=>{throw worded3(problem)});return done.
-dryRun?setAnswer({...done,asked}):(jar.state.value.cookies&&jar.changed(),done.refused.length||done.failed.length?setAnswer(done):(app.toasts.say({text:`Importe\
-d ${count(done.taken,"cookie")}.`,more:tellsOf(done).slice(1).join(" "),tone:"good"}),close()))});if(answer&&!answer.dryRun)return html`<${Done2} ...${{answer,profile,
-close}} />`;let nothing=tried&&!tried.taken&&!tried.removed&&!tried.origins,foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+t imported"),asked=JSON.stringify(form.values),tried=answer?.asked===asked&&answer.file===file?answer:null,send=values=>told(async()=>{let body=file?file.body:values.
+text;if(!file&&!values.text.trim())throw fault("Paste cookies here, or choose a file.");let query={mode:values.mode,...!tried&&{dryRun:!0},...tried&&values.mode===
+"replace-all"&&{confirm:!0}},done=await jar.send(values.storage?"storage-state":"cookies",query,body).catch(problem=>{throw worded3(problem)});return done.dryRun?
+setAnswer({...done,asked,file}):(jar.state.value.cookies&&jar.changed(),done.refused.length||done.failed.length?setAnswer(done):(app.toasts.say({text:`Imported ${count(
+done.taken,"cookie")}.`,more:tellsOf(done).slice(1).join(" "),tone:"good"}),close()))});if(answer&&!answer.dryRun)return html`<${Done2} ...${{answer,profile,close}} />`;
+let nothing=tried&&!tried.taken&&!tried.removed&&!tried.origins,foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
     <button class=${tried?.removed?"button danger":"button primary"} disabled=${form.busy||nothing}>${form.busy?tried?"Importing…":"Trying…":tried?tried.removed?
 `Import ${number(tried.taken)}, remove ${number(tried.removed)}`:`Import ${count(tried.taken,"cookie")}`:"Try it"}</button>`;return html`<${Dialog} title="Import cookies" lead=${html`<${Name}>${profile.
 name}<//>`} close=${close}><${Form} form=${form} work=${send} foot=${foot}>
