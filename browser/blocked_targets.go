@@ -63,6 +63,7 @@ func (m *mux) trackNavigation(method string, params []byte) {
 	if json.Unmarshal(params, &p) != nil {
 		return
 	}
+	m.passkeys.onVisit(cmp.Or(p.FrameID, p.Frame.ID), cmp.Or(p.URL, p.Frame.URL), method == "Page.frameStartedNavigating")
 	switch method {
 	case "Page.frameStartedNavigating":
 		if m.blocked.extensions.isBlocked(p.URL) {

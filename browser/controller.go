@@ -207,7 +207,7 @@ func (ctl *controller) setUp(s *session, info TargetInfo, state *overrideState) 
 		return
 	}
 	if s.kind == "page" {
-		ctl.mux.passkeys.openPage(s.target, s.id)
+		ctl.mux.passkeys.openPage(s.target, s.id, info.URL)
 	}
 	overrides = append(overrides, override{"Target.setAutoAttach", autoAttachParams("service_worker", "browser", "tab", "browser_ui")})
 	acknowledged := ctl.sendOverrides(s, overrides)

@@ -1,13 +1,16 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"log/slog"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +53,9 @@ type passkeyPage struct {
 	session       string // the controller's
 	authenticator string // "": there is none yet, or a client has its own
 	allowed       *time.Timer
-	changing      atomic.Int32 // commands of ours that Chrome has not answered; it tells of what they change too
+	host          string          // of its address
+	has           map[string]bool // the passkeys in its authenticator, by id: whether the page finds them without their ids
+	changing      atomic.Int32    // commands of ours that Chrome has not answered; it tells of what they change too
 }
 
 func newPasskeys(chrome commander, log *slog.Logger) *passkeys {
@@ -61,12 +66,12 @@ func newPasskeys(chrome commander, log *slog.Logger) *passkeys {
 const authenticatorTimeout = 5 * time.Second
 
 // openPage gives a page its authenticator. The page must not run before openPage returns.
-func (k *passkeys) openPage(target, session string) {
+func (k *passkeys) openPage(target, session, address string) {
 	if k.mode == "" {
 		return
 	}
 	k.mu.Lock()
-	k.pages[target] = &passkeyPage{session: session}
+	k.pages[target] = &passkeyPage{session: session, host: hostOf(address)}
 	k.mu.Unlock()
 	k.equip(target)
 }
@@ -97,15 +102,86 @@ func (k *passkeys) equip(target string) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p.authenticator = made.ID
+	p.authenticator, p.has = made.ID, map[string]bool{}
+	k.arrange(p)
+}
+
+// onVisit is called when a frame goes to an address, and when it is there. A page's own frame has the page's id. The counters of the site's
+// passkeys are set to the time now before it loads: another copy of the profile may have signed in there meanwhile.
+func (k *passkeys) onVisit(frame, address string, begins bool) {
+	if k.mode == "" || address == "" {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.pages[frame]; p != nil {
+		p.host = hostOf(address)
+		var fresh []string
+		for _, c := range k.all {
+			if begins && p.isOf(c) {
+				fresh = append(fresh, c.ID)
+			}
+		}
+		k.arrange(p, fresh...)
+	}
+}
+
+// isOf reports whether a page may use a passkey.
+func (p *passkeyPage) isOf(c state.Credential) bool {
+	return p.host == c.RPID || strings.HasSuffix(p.host, "."+c.RPID)
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// maxFound is how many passkeys a page finds without their ids, which WebAuthn calls discoverable. Chrome's authenticator makes no other
+// one once it has three (resident_credential_storage, device/fido/virtual_ctap2_device.h). Sites that name the others can use them.
+const maxFound = 2
+
+// found returns the ids of the passkeys that a page finds: those of its site before others, and what was used last before that.
+func (k *passkeys) found(p *passkeyPage) map[string]bool {
+	all := slices.DeleteFunc(slices.Clone(k.all), func(c state.Credential) bool { return c.UserHandle == "" })
+	slices.SortStableFunc(all, func(a, b state.Credential) int {
+		if p.isOf(a) != p.isOf(b) {
+			return map[bool]int{true: -1, false: 1}[p.isOf(a)]
+		}
+		return cmp.Compare(b.SignCount, a.SignCount)
+	})
+	out := map[string]bool{}
+	for _, c := range all[:min(len(all), maxFound)] {
+		out[c.ID] = true
+	}
+	return out
+}
+
+// arrange makes a page's authenticator have all passkeys as it should. fresh are the ids of those that it has in an older state. k.mu is
+// held.
+func (k *passkeys) arrange(p *passkeyPage, fresh ...string) {
+	if p.authenticator == "" {
+		return
+	}
+	found := k.found(p)
 	for _, c := range k.all {
+		was, there := p.has[c.ID]
+		if there && was == found[c.ID] && !slices.Contains(fresh, c.ID) {
+			continue
+		}
+		if there {
+			k.remove(p, c)
+		}
+		p.has[c.ID] = found[c.ID]
 		k.add(p, c)
 	}
 }
 
 // add gives an authenticator a passkey. k.mu is held, so that a later change does not come before.
 func (k *passkeys) add(p *passkeyPage, c state.Credential) {
-	params := map[string]any{"authenticatorId": p.authenticator, "credential": chromeCredential(c)}
+	params := map[string]any{"authenticatorId": p.authenticator, "credential": chromeCredential(c, p.has[c.ID])}
 	p.changing.Add(1)
 	k.chrome.send(p.session, "WebAuthn.addCredential", params, func(a answer) {
 		p.changing.Add(-1)
@@ -147,12 +223,23 @@ func (k *passkeys) onEvent(target, method string, params []byte) {
 		return
 	}
 	c := e.Credential.passkey()
-	known := slices.ContainsFunc(k.all, func(h state.Credential) bool { return h.ID == c.ID })
+	at := slices.IndexFunc(k.all, func(h state.Credential) bool { return h.ID == c.ID })
+	known := at >= 0
+	if known { // Chrome has less of one that pages do not find
+		had := k.all[at]
+		had.SignCount, had.UserName = max(had.SignCount, c.SignCount), cmp.Or(c.UserName, had.UserName)
+		c = had
+	} else {
+		c.SignCount = max(c.SignCount, time.Now().Unix()) // it is the one that was used last
+	}
 	switch {
 	case method == "WebAuthn.credentialAdded" && known, method == "WebAuthn.credentialDeleted" && own.changing.Load() > 0: // by us
 	case method == "WebAuthn.credentialDeleted":
 		k.replace(state.Credential{ID: urlSafe(e.ID)}, false, own)
 	case method == "WebAuthn.credentialAdded", method == "WebAuthn.credentialAsserted", method == "WebAuthn.credentialUpdated":
+		if !known {
+			own.has[c.ID] = e.Credential.Resident
+		}
 		k.replace(c, true, own)
 		if k.mode == PasskeysAsk && method != "WebAuthn.credentialUpdated" {
 			k.allow(own, false) // it was for this once
@@ -176,15 +263,17 @@ func (k *passkeys) replace(c state.Credential, there bool, but *passkeyPage) {
 		k.all[at] = c
 	}
 	for _, p := range k.pages {
-		if p == but || p.authenticator == "" {
-			continue
+		var fresh []string
+		if p != but {
+			fresh = []string{c.ID}
 		}
-		if at >= 0 {
-			k.remove(p, c)
+		if !there {
+			if _, has := p.has[c.ID]; has && p != but && p.authenticator != "" {
+				k.remove(p, c)
+			}
+			delete(p.has, c.ID)
 		}
-		if there {
-			k.add(p, c)
-		}
+		k.arrange(p, fresh...)
 	}
 	select {
 	case k.changed <- struct{}{}:
@@ -192,16 +281,14 @@ func (k *passkeys) replace(c state.Credential, there bool, but *passkeyPage) {
 	}
 }
 
-// set makes the list another one, in all pages.
-func (k *passkeys) set(all []state.Credential) {
+// change adds and removes passkeys, in all pages.
+func (k *passkeys) change(set []state.Credential, remove []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, c := range slices.Clone(k.all) {
-		if !slices.ContainsFunc(all, func(n state.Credential) bool { return n.ID == c.ID }) {
-			k.replace(c, false, nil)
-		}
+	for _, id := range remove {
+		k.replace(state.Credential{ID: id}, false, nil)
 	}
-	for _, c := range all {
+	for _, c := range set {
 		k.replace(c, true, nil)
 	}
 }
@@ -232,10 +319,10 @@ func (k *passkeys) takeBack(target string) {
 	k.equip(target)
 }
 
-// allowTime is how long a person's permission lasts that no page uses.
-const allowTime = time.Minute
+// PasskeyTime is how long a person's permission lasts that no page uses.
+const PasskeyTime = time.Minute
 
-// permit lets a page use or make one passkey, within allowTime.
+// permit lets a page use or make one passkey, within PasskeyTime.
 func (k *passkeys) permit(target string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -256,7 +343,7 @@ func (k *passkeys) allow(p *passkeyPage, yes bool) {
 	k.chrome.send(p.session, "WebAuthn.setAutomaticPresenceSimulation",
 		map[string]any{"authenticatorId": p.authenticator, "enabled": yes}, nil)
 	if yes {
-		p.allowed = time.AfterFunc(allowTime, func() {
+		p.allowed = time.AfterFunc(PasskeyTime, func() {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.allow(p, false)
@@ -280,10 +367,13 @@ type cdpPasskey struct {
 
 // chromeCredential is a passkey as Chrome takes it. Its counter begins at the time now: it grows over clones and roll-backs too, which a
 // site would take for a stolen passkey otherwise (WebAuthn, 6.1.1).
-func chromeCredential(c state.Credential) cdpPasskey {
-	return cdpPasskey{ID: standard(c.ID), Resident: true, RPID: c.RPID, PrivateKey: standard(c.PrivateKey),
-		UserHandle: standard(c.UserHandle), SignCount: max(c.SignCount, time.Now().Unix()), Eligible: true, BackedUp: true,
-		UserName: c.UserName, DisplayName: c.UserName}
+func chromeCredential(c state.Credential, found bool) cdpPasskey {
+	out := cdpPasskey{ID: standard(c.ID), Resident: found, RPID: c.RPID, PrivateKey: standard(c.PrivateKey),
+		SignCount: max(c.SignCount, time.Now().Unix()), Eligible: true, BackedUp: true, UserName: c.UserName, DisplayName: c.UserName}
+	if found {
+		out.UserHandle = standard(c.UserHandle)
+	}
+	return out
 }
 
 func (c cdpPasskey) passkey() state.Credential {

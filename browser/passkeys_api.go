@@ -10,11 +10,11 @@ func (b *Browser) Passkeys() []state.Credential {
 	return nil
 }
 
-// SetPasskeys replaces the passkeys, in all pages.
-func (b *Browser) SetPasskeys(all []state.Credential) error {
+// ChangePasskeys adds passkeys, in place of those with their ids, and removes others by their ids, in all pages.
+func (b *Browser) ChangePasskeys(set []state.Credential, remove []string) error {
 	m, err := b.running()
 	if err == nil {
-		m.passkeys.set(all)
+		m.passkeys.change(set, remove)
 	}
 	return err
 }
@@ -22,7 +22,7 @@ func (b *Browser) SetPasskeys(all []state.Credential) error {
 // PasskeysChanged returns a channel that has a value when the list of passkeys is another one. The browser must be launched.
 func (b *Browser) PasskeysChanged() <-chan struct{} { return b.mux.passkeys.changed }
 
-// PermitPasskey lets a page use or make one passkey, in the minute that follows. It reports whether it needs that permission.
+// PermitPasskey lets a page use or make one passkey, within PasskeyTime. It reports whether it needs that permission.
 func (b *Browser) PermitPasskey(target string) bool {
 	m, err := b.running()
 	return err == nil && m.passkeys.permit(target)

@@ -3,101 +3,13 @@ package browser
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"sync"
+	"slices"
 	"testing"
 
+	"warren/state"
 	"warren/testnet"
 )
-
-// relyingParty is a site with passkeys: it verifies what WebAuthn says a site must (WebAuthn, 7.2).
-type relyingParty struct {
-	mu      sync.Mutex
-	keys    map[string]*ecdsa.PublicKey // by credential id
-	counter map[string]uint32
-}
-
-// passkeyPages is the site's page: make() makes a passkey, and use() signs in with any.
-const passkeyPages = `<!doctype html><title>passkeys</title><script>
-const text = b => btoa(String.fromCharCode(...new Uint8Array(b)))
-const post = async (path, v) => (await fetch(path, {method: 'POST', body: JSON.stringify(v)})).text()
-const challenge = crypto.getRandomValues(new Uint8Array(32))
-async function make(name) {
-  const c = await navigator.credentials.create({publicKey: {rp: {name: 'site'}, challenge, user: {id: new TextEncoder().encode(name), name,
-    displayName: name}, pubKeyCredParams: [{type: 'public-key', alg: -7}], authenticatorSelection: {residentKey: 'required',
-    userVerification: 'required'}}})
-  return post('/made', {id: text(c.rawId), key: text(c.response.getPublicKey())})
-}
-async function use(timeout = 60000) {
-  const c = await navigator.credentials.get({publicKey: {challenge, timeout, userVerification: 'required'}}).catch(e => e)
-  if (c instanceof Error) return c.name
-  return post('/used', {id: text(c.rawId), data: text(c.response.authenticatorData), client: text(c.response.clientDataJSON),
-    signature: text(c.response.signature)})
-}
-</script>`
-
-func newRelyingParty(site *testnet.Site) *relyingParty {
-	r := &relyingParty{keys: map[string]*ecdsa.PublicKey{}, counter: map[string]uint32{}}
-	site.Mux.HandleFunc("/passkeys", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		w.Write([]byte(passkeyPages))
-	})
-	site.Mux.HandleFunc("/made", r.made)
-	site.Mux.HandleFunc("/used", r.used)
-	return r
-}
-
-func (r *relyingParty) made(w http.ResponseWriter, q *http.Request) {
-	var in struct{ ID, Key string }
-	der := []byte(nil)
-	if json.NewDecoder(q.Body).Decode(&in) == nil {
-		der, _ = base64.StdEncoding.DecodeString(in.Key)
-	}
-	key, err := x509.ParsePKIXPublicKey(der)
-	public, ok := key.(*ecdsa.PublicKey)
-	if err != nil || !ok {
-		w.Write([]byte("no key"))
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keys[in.ID] = public
-	w.Write([]byte("made"))
-}
-
-func (r *relyingParty) used(w http.ResponseWriter, q *http.Request) {
-	var in struct {
-		ID                      string
-		Data, Client, Signature []byte
-	}
-	err := json.NewDecoder(q.Body).Decode(&in)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := r.keys[in.ID]
-	if err != nil || key == nil || len(in.Data) < 37 {
-		w.Write([]byte("unknown"))
-		return
-	}
-	client := sha256.Sum256(in.Client)
-	signed := sha256.Sum256(append(in.Data, client[:]...))
-	counter := binary.BigEndian.Uint32(in.Data[33:37])
-	switch {
-	case !ecdsa.VerifyASN1(key, signed[:], in.Signature):
-		w.Write([]byte("wrong signature"))
-	case counter <= r.counter[in.ID]:
-		w.Write([]byte("a copy"))
-	default:
-		r.counter[in.ID] = counter
-		w.Write([]byte("in"))
-	}
-}
 
 // openPasskeys opens the site's page.
 func openPasskeys(t *testing.T, b *Browser) Page {
@@ -138,7 +50,7 @@ func callText(t *testing.T, b *Browser, session, expression string) string {
 func TestPasskeys(t *testing.T) {
 	t.Parallel()
 	p := newProfile(t)
-	newRelyingParty(p.site)
+	testnet.NewRelyingParty(p.site.Mux)
 	spec := p.spec()
 	spec.Passkeys = PasskeysAuto
 	b := p.startSpec(spec)
@@ -168,7 +80,19 @@ func TestPasskeys(t *testing.T) {
 	if len(all) != 1 || all[0].RPID != "app.localhost" || all[0].UserName != "ann" || all[0].PublicKey == "" {
 		t.Fatalf("the passkeys are %+v", all)
 	}
+	for i := range 4 { // Chrome's authenticator has room for three
+		asked(t, b, second, fmt.Sprintf("make('more%d')", i), "made")
+	}
+	asked(t, b, first, "use()", "in")
+	id := all[0].ID
+	asked(t, b, first, fmt.Sprintf("use(60000, %q)", id), "in")
+	all = b.Passkeys()
+	if at := slices.IndexFunc(all, func(c state.Credential) bool { return c.ID == id }); len(all) != 5 || all[at].UserHandle == "" ||
+		all[at].UserName != "ann" {
+		t.Fatalf("the passkeys are %+v", all)
+	}
 	b.Stop(t.Context(), false)
+	all = all[:1]
 
 	spec.TempDir, spec.Credentials, spec.Passkeys = tempDir(t), all, PasskeysAsk
 	b = p.startSpec(spec)
@@ -179,7 +103,7 @@ func TestPasskeys(t *testing.T) {
 	}
 	asked(t, b, page, "use()", "in")
 	asked(t, b, page, "use(1000)", "NotAllowedError")
-	if err := b.SetPasskeys(nil); err != nil || len(b.Passkeys()) > 0 {
+	if err := b.ChangePasskeys(nil, []string{all[0].ID}); err != nil || len(b.Passkeys()) > 0 {
 		t.Errorf("%v, then there are %v", err, b.Passkeys())
 	}
 	b.PermitPasskey(page.Target)
