@@ -150,6 +150,7 @@ CREATE TABLE profiles (
     args            TEXT    NOT NULL DEFAULT '[]' CHECK (args = '[]' OR json_valid(args) AND json_type(args) = 'array'), -- switches of the browser
     sources         TEXT    NOT NULL DEFAULT '' CHECK (sources = '' OR json_valid(sources)), -- identity.Sources: where its settings are from; '': all are its own
     extensions      TEXT    NOT NULL DEFAULT '[]' CHECK (extensions = '[]' OR json_valid(extensions) AND json_type(extensions) = 'array'), -- {"id", "enabled"} each
+    passkeys        TEXT    NOT NULL DEFAULT 'off' CHECK (passkeys IN ('off', 'auto', 'ask')), -- who allows pages to make and use them
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)

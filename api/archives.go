@@ -79,7 +79,7 @@ type profileExport struct {
 }
 
 func (profileExport) problems() []*problem.Error {
-	return []*problem.Error{runs.StillRunning(), snapshots.Damaged(nil)}
+	return []*problem.Error{runs.StillRunning(), snapshots.Damaged(nil), runs.PasskeysUnreadable()}
 }
 
 // Resolve implements huma.Resolver. It checks what a schema cannot.
@@ -186,7 +186,10 @@ func (s *API) exported(ctx context.Context, row store.Profile) (e snapshots.Expo
 	if err == nil {
 		err = s.runs.Snapshots().Readable(ctx, data)
 	}
-	e.Snapshot = &data
+	e.Snapshot, e.Without = &data, runs.StaysHere()
+	if err == nil {
+		e.Passkeys, err = s.passkeysToExport(ctx, data)
+	}
 	return e, err
 }
 

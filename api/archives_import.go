@@ -19,6 +19,7 @@ import (
 	"warren/problem"
 	"warren/runs"
 	"warren/snapshots"
+	"warren/state"
 	"warren/store"
 )
 
@@ -40,7 +41,7 @@ type ImportedProfile struct {
 	ProxyID        *string        `json:"proxyId" doc:"Its proxy, which was made or was here already; null: none, or not yet made in a dry run."`
 	Proxy          string         `json:"proxy" enum:"none,created,existing,missing" doc:"missing: it has a proxy that cannot be used, and does not start before it has another."`
 	Cookies        int            `json:"cookies" doc:"Cookies that its first start sets. Those in the data of a browser are not counted." example:"0"`
-	Warnings       []runs.Warning `json:"warnings" doc:"What does not travel. setting_left_out: a setting that this server refuses. proxy_missing: its proxy is not here, and it does not start before it has one. fallback_left_out: a fallback is not here. sealed_by_system: another machine's system seals cookies and passwords. newer_browser: no browser here is as new as its data. left_out: something that no profile here can have, or a cookie that Chrome would refuse. proxy_password: its proxy is here with another password."`
+	Warnings       []runs.Warning `json:"warnings" doc:"What does not travel. setting_left_out: a setting that this server refuses. proxy_missing: its proxy is not here, and it does not start before it has one. fallback_left_out: a fallback is not here. sealed_by_system: another machine's system seals cookies and passwords. newer_browser: no browser here is as new as its data. left_out: something that no profile here can have, or a cookie or a passkey that Chrome would refuse. proxy_password: its proxy is here with another password."`
 }
 
 // ImportedProfiles is the answer of an import.
@@ -179,6 +180,7 @@ type taking struct {
 	profiles []snapshots.Archived
 	ids      []string // of the profiles that are made
 	rows     []store.Profile
+	passkeys [][]state.Credential // of rows
 	out      ImportedProfiles
 }
 
@@ -264,6 +266,11 @@ func (s *API) importAll(ctx context.Context, a *snapshots.Archive, t *taking) er
 	}); err != nil {
 		return err
 	}
+	for i := range all {
+		if all[i].Files, err = s.runs.PasskeyFiles(ctx, t.workspace, t.passkeys[i]); err != nil {
+			return err
+		}
+	}
 	err = s.runs.Snapshots().Import(ctx, a, all, func(q *store.Queries) error {
 		if err := t.insert(ctx, q); err != nil {
 			return err
@@ -303,7 +310,7 @@ func (t *taking) insert(ctx context.Context, q *store.Queries) error {
 
 // each makes the rows, and what is answered of them.
 func (t *taking) each(ctx context.Context, q *store.Queries) error {
-	t.rows, t.out.Profiles = nil, []ImportedProfile{}
+	t.rows, t.passkeys, t.out.Profiles = nil, nil, []ImportedProfile{}
 	for i, p := range t.profiles {
 		row := newProfile(t.workspace)
 		row.ID = t.ids[i]
@@ -313,6 +320,13 @@ func (t *taking) each(ctx context.Context, q *store.Queries) error {
 		}
 		out := ImportedProfile{ID: row.ID, Number: i + 1, Result: "created", ArchivedID: p.ID, Name: row.Name, BrowserVersion: p.Browser,
 			System: p.System, ProxyID: row.ProxyID, Proxy: proxyState(row), Warnings: append(warnings, t.lost(p)...)}
+		passkeys, w, err := archivedPasskeys(p)
+		if err != nil {
+			return err
+		}
+		if t.passkeys = append(t.passkeys, passkeys); w.Code != "" {
+			out.Warnings = append(out.Warnings, w)
+		}
 		if p.Data != nil {
 			out.Bytes = p.Data.Bytes
 		}

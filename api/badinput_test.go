@@ -73,7 +73,8 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"locale", "mixed", false, false}, {"geolocation", "mixed", false, false}, {"webrtc", "text", false, false}, {"screen", "object",
 			false, false},
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false},
-		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false}, {"extensions", "uses", false, false},
+		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false},
+		{"passkeys", "text", false, false}, {"extensions", "uses", false, false},
 		{"args", "list", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true},
 		{"username", "text", true, false},

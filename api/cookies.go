@@ -167,16 +167,18 @@ func (s *API) writableProfile(ctx context.Context, id string) (store.Profile, er
 
 // StateChange says what became of the cookies and the storage of a file.
 type StateChange struct {
-	DryRun  bool            `json:"dryRun" doc:"Nothing was changed: the counts are those of a change."`
-	Taken   int             `json:"taken" doc:"Cookies of the file that the profile has now." example:"41"`
-	Changed int             `json:"changed" doc:"Of these, those that it did not have, or had otherwise." example:"12"`
-	Removed int             `json:"removed" doc:"Cookies of the profile that were removed, because the file does not have them." example:"3"`
-	Origins int             `json:"origins" doc:"Origins whose storage was written. Of cookies alone: 0."`
-	Refused []state.Refusal `json:"refused" nullable:"false" doc:"What was not taken, each with all reasons: at most 10,000."`
-	More    int             `json:"moreRefused" doc:"Refusals beyond these."`
-	Failed  []state.Failure `json:"failed" nullable:"false" doc:"Origins whose storage could not be written."`
-	Lost    []state.Note    `json:"lost" nullable:"false" doc:"What the file has and no profile can have: each kind once."`
-	Notices []state.Note    `json:"notices" nullable:"false" doc:"What was converted or assumed: each kind once."`
+	DryRun          bool            `json:"dryRun" doc:"Nothing was changed: the counts are those of a change."`
+	Taken           int             `json:"taken" doc:"Cookies of the file that the profile has now." example:"41"`
+	Changed         int             `json:"changed" doc:"Of these, those that it did not have, or had otherwise." example:"12"`
+	Removed         int             `json:"removed" doc:"Cookies of the profile that were removed, because the file does not have them." example:"3"`
+	Origins         int             `json:"origins" doc:"Origins whose storage was written. Of cookies alone: 0."`
+	Passkeys        int             `json:"passkeys" doc:"Passkeys of the file that the profile has now. Of cookies alone: 0."`
+	PasskeysRemoved int             `json:"passkeysRemoved" doc:"Passkeys of the profile that were removed, because the file does not have them."`
+	Refused         []state.Refusal `json:"refused" nullable:"false" doc:"What was not taken, each with all reasons: at most 10,000."`
+	More            int             `json:"moreRefused" doc:"Refusals beyond these."`
+	Failed          []state.Failure `json:"failed" nullable:"false" doc:"Origins whose storage could not be written."`
+	Lost            []state.Note    `json:"lost" nullable:"false" doc:"What the file has and no profile can have: each kind once."`
+	Notices         []state.Note    `json:"notices" nullable:"false" doc:"What was converted or assumed: each kind once."`
 }
 
 func (StateChange) example() any {
@@ -216,6 +218,10 @@ type stateChange struct {
 	file    *state.Cookies
 	origins []state.Origin
 
+	hasPasskeys bool // the file mentions passkeys
+	passkeys    []state.Credential
+	passkeyPlan state.CredentialChanges
+
 	plan    state.Changes
 	refused map[int]string // by Chrome, by the index into plan.Set
 	failed  []state.Failure
@@ -230,11 +236,11 @@ func (c *stateChange) planned(have []state.Cookie) (set, remove []state.Cookie, 
 
 // do records the change and makes it, or computes what it would be. What changes nothing for certain starts no browser.
 func (c *stateChange) do(ctx context.Context, action string, change func(context.Context) error) error {
-	if c.in.mode == state.Merge && len(c.file.Cookies)+len(c.file.Remove)+len(c.origins) == 0 {
+	if c.in.mode == state.Merge && len(c.file.Cookies)+len(c.file.Remove)+len(c.origins)+len(c.passkeys) == 0 {
 		return nil
 	}
 	detail := map[string]any{"count": len(c.file.Cookies), "format": c.file.Format, "mode": c.in.mode, "domains": c.in.domains,
-		"origins": len(c.origins), "remove": len(c.file.Remove), "dryRun": c.in.dryRun}
+		"origins": len(c.origins), "passkeys": len(c.passkeys), "remove": len(c.file.Remove), "dryRun": c.in.dryRun}
 	if err := c.audit(ctx, action, c.row.WorkspaceID, c.row.ID, detail); err != nil {
 		return err
 	}
@@ -245,6 +251,11 @@ func (c *stateChange) do(ctx context.Context, action string, change func(context
 	if err == nil {
 		_, _, err = c.planned(have)
 	}
+	if err != nil || !c.hasPasskeys {
+		return err
+	}
+	passkeys, err := c.runs.Passkeys(ctx, c.row)
+	c.plannedPasskeys(passkeys)
 	return err
 }
 
@@ -274,6 +285,7 @@ func (c *stateChange) written() int {
 func (c *stateChange) answer() StateChange {
 	out := StateChange{DryRun: c.in.dryRun, Taken: len(c.plan.Set) + c.plan.Unchanged - len(c.refused),
 		Changed: len(c.plan.Set) - len(c.refused), Removed: len(c.plan.Remove), Origins: c.written(),
+		Passkeys: c.passkeyPlan.Taken, PasskeysRemoved: len(c.passkeyPlan.Remove),
 		Refused: slices.Concat([]state.Refusal{}, c.file.Refused), More: c.file.More, Failed: slices.Concat([]state.Failure{}, c.failed),
 		Lost: c.file.Lost, Notices: c.file.Notices}
 	for i, reason := range c.refused {

@@ -107,9 +107,10 @@ func TestNothingToWrite(t *testing.T) {
 	r = a.put(t, "/profiles/"+id+"/storage-state", "", `{"cookies":[{"name":"a"}],"origins":[{"origin":"ftp://a.example"}],
 		"credentials":[{"id":"AQID","rpId":"shop.example","userHandle":"dXNlcg","signCount":7,
 		"privateKey":"MC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
-		"publicKey":"MCowBQYDK2VwAyEAA6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"}]}`).want(t, 200)
-	r.equal(t, "refused.1.place", "origins[0]")
-	r.equal(t, "lost.0.code", "credentials")
+		"publicKey":"XMCowBQYDK2VwAyEAA6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"}]}`).want(t, 200)
+	r.equal(t, "refused.2.place", "origins[0]")
+	r.equal(t, "refused.1.place", "credentials[0]")
+	r.equal(t, "passkeys", 0)
 	r.equal(t, "origins", 0)
 	if strings.Contains(a.log.String()+string(r.body), "SECRET") {
 		t.Error("the log or the answer has a value")

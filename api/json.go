@@ -192,6 +192,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.bool("temporary", p.Temporary)
 	orNullMember(o, "snapshots", p.Snapshots, (*object).text)
 	o.raw("extensions", string(p.Extensions))
+	o.text("passkeys", p.Passkeys)
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

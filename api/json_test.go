@@ -65,7 +65,7 @@ func drawProfile(t *rapid.T) profileJSON {
 		StartURLs: rawStrings(raw.Draw(t, "urls")), Timezone: text.Draw(t, "zone"),
 		Locale:      rapid.SampledFrom([]locale{"auto", "system", `["de-DE","en"]`}).Draw(t, "locale"),
 		Geolocation: rapid.SampledFrom([]geolocation{"auto", "off", `{"latitude":1.5,"longitude":-2}`}).Draw(t, "geolocation"),
-		WebRTC:      "off", Consistency: "block", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`,
+		WebRTC:      "off", Consistency: "block", Passkeys: "ask", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`,
 		LocalhostVia: rawStrings(raw.Draw(t, "via")), LogHosts: rapid.Bool().Draw(t, "log"),
 		Extensions: rawUses(rapid.SampledFrom([]string{`[]`, `[{"id":"e","enabled":true}]`}).Draw(t, "extensions")),
 		AllowHosts: rawStrings(raw.Draw(t, "allowed")), DenyHosts: rawStrings(raw.Draw(t, "denied")),

@@ -75,6 +75,7 @@ var moreErrors = map[string][]int{
 	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409}, "deleteExtension": {409},
 	"exportProfile": {409}, "exportProfiles": {409},
 	"getCookies": {409, 503, 504, 507}, "getStorageState": {409, 503, 504, 507}, "deleteCookies": {409, 504}, "clearProfile": {409, 504},
+	"listPasskeys": {409}, "deletePasskey": {409, 503, 504, 507},
 	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
 	"updateProxy": {409, 412}, "patchProxy": {409, 412}, "deleteProxy": {409, 412},
 	"startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "stopProfile": {409}, "failbackProfile": {409},

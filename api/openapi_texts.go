@@ -196,11 +196,17 @@ var descriptions = map[string]string{
 		"gets another name, domain or path in one request.",
 	"deleteCookies": "Those of the domains and of their subdomains; without `domain` all of them. Needs the scope `secrets` too. Each " +
 		"deletion is recorded (GET /audit).",
-	"getStorageState": "Cookies, localStorage and IndexedDB in the shape of Playwright's storageState. Playwright's " +
-		"`browser.newContext({ storageState })` takes the file. `failed` names origins that could not be read, and why; without " +
-		"failures it is absent. Headers and records are those of getCookies.",
-	"putStorageState": putStateText + "The body is a storageState of Playwright, with at most 1,000 origins. Passkeys (`credentials`) " +
-		"are left out, and told in `lost`.",
+	"listPasskeys": "Their sites and user names, by site. The list is current while the browser runs, too. Private keys are in " +
+		"getStorageState and in exports alone.",
+	"deletePasskey": "The site still knows the passkey: have another way to sign in before. Pages of a running browser do not have it " +
+		"any more at once. Needs the scope `secrets` too. Each deletion is recorded (GET /audit).",
+	"getStorageState": "Cookies, localStorage, IndexedDB and passkeys in the shape of Playwright's storageState. Playwright's " +
+		"`browser.newContext({ storageState })` takes the file. `credentials` are the passkeys with their private keys; without any it " +
+		"is absent. `failed` names origins that could not be read, and why; without failures it is absent. Headers and records are those " +
+		"of getCookies.",
+	"putStorageState": putStateText + "The body is a storageState of Playwright, with at most 1,000 origins and 1,000 passkeys " +
+		"(`credentials`). A passkey is the same one if its id is. If the file has `credentials`, replace-domains removes other passkeys " +
+		"of the same sites, and replace-all all others.",
 	"clearProfile": "Removes data of a profile that runs or not. `storage` is localStorage, IndexedDB, caches of service workers and " +
 		"the like. Each request is recorded (GET /audit).",
 	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, each export and import of profiles, each " +

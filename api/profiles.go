@@ -50,6 +50,7 @@ type profileJSON struct {
 	Temporary         bool            `json:"temporary"`
 	Snapshots         *string         `json:"snapshots" enum:"on,off"`
 	Extensions        rawUses         `json:"extensions"`
+	Passkeys          string          `json:"passkeys" enum:"off,auto,ask"`
 	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *profileRunJSON `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *runs.End       `json:"lastRun" doc:"How the last run ended."`
@@ -64,7 +65,8 @@ func (profileJSON) example() any {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156",
 		Tags: `["shop","de"]`, ProxyID: new(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]",
 		AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto",
-		Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Args: "[]", Extensions: "[]",
+		Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Args: "[]",
+		Extensions: "[]", Passkeys: "off",
 		Consistency: "warn",
 		Status:      "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime()), DiskBytes: 12582912,
 		CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
@@ -130,8 +132,8 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 		AllowLocal: rawStrings(row.AllowLocal), LocalhostVia: rawStrings(row.LocalhostVia),
 		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts), LogHosts: row.LogHosts,
 		Temporary: row.Temporary, Snapshots: row.Snapshots, Args: rawStrings(row.Args), TemplateID: row.TemplateID,
-		Extensions: rawUses(row.Extensions),
-		DiskBytes:  row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
+		Extensions: rawUses(row.Extensions), Passkeys: row.Passkeys,
+		DiskBytes: row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
 		CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
 	}
 	var err error

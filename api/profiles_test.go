@@ -69,7 +69,7 @@ func TestProfileDefaults(t *testing.T) {
 		"tags": []string{}, "notes": "", "proxyId": nil, "proxyMissing": false, "startUrls": []string{}, "timezone": "auto",
 		"locale":      "auto",
 		"geolocation": "auto", "webrtc": "proxy_only", "screen": nil, "headless": nil, "idleTimeoutMs": nil, "maxRunMs": nil,
-		"backgroundTraffic": "refuse", "allowLocal": []string{}, "consistency": "warn", "status": "stopped", "run": nil,
+		"backgroundTraffic": "refuse", "allowLocal": []string{}, "consistency": "warn", "passkeys": "off", "status": "stopped", "run": nil,
 		"lastRun": nil, "lastStartedAt": nil, "diskBytes": 0} {
 		if !r.has(member) {
 			t.Errorf("%s is absent", member)

@@ -47,6 +47,8 @@ func (s *API) routes() {
 	add(s, scopeWrite, "DELETE /profiles/{id}/cookies", "deleteCookies", "Cookies: delete those of a profile", s.deleteCookies)
 	add(s, scopeSecrets, "GET /profiles/{id}/storage-state", "getStorageState", "Storage: read a profile's cookies and storage",
 		s.getStorageState)
+	add(s, scopeRead, "GET /profiles/{id}/passkeys", "listPasskeys", "Passkeys: list those of a profile", s.listPasskeys)
+	add(s, scopeWrite, "DELETE /profiles/{id}/passkeys/{passkeyId}", "deletePasskey", "Passkey: delete it", s.deletePasskey)
 	add(s, scopeWrite, "POST /profiles/{id}/clear", "clearProfile", "Clear: remove data of a profile", s.clearProfile)
 	add(s, scopeWrite, "POST /profiles/batch-create", "createProfiles", "Batch create: make many profiles at once", s.createProfiles)
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Batch: act on many profiles", s.batch)

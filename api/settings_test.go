@@ -24,6 +24,7 @@ func settingSamples() map[string]string {
 		"maxRunMs": `1000`, "backgroundTraffic": `"allow"`, "allowLocal": `["localhost:1"]`, "logHosts": `true`, "localhostVia": `["1"]`,
 		"allowHosts": `["a.example"]`, "denyHosts": `["b.example"]`, "consistency": `"off"`, "temporary": `true`, "snapshots": `"off"`,
 		"args":       `["--mute-audio"]`,
+		"passkeys":   `"ask"`,
 		"extensions": `[{"id":"e","enabled":false}]`}
 }
 

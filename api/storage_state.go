@@ -32,12 +32,14 @@ func (s *API) getStorageState(ctx context.Context, in *storageRead) (*huma.Strea
 		return nil, err
 	}
 	got, err := s.runs.Storage(ctx, row,
-		runs.StorageOptions{Domains: in.Domain, Cookies: true, LocalStorage: true, IndexedDB: in.IndexedDB})
+		runs.StorageOptions{Domains: in.Domain, Cookies: true, LocalStorage: true, IndexedDB: in.IndexedDB, Passkeys: true})
 	if err != nil {
 		return nil, err
 	}
-	file := &state.StorageFile{Cookies: state.Cookies{Cookies: got.Cookies}, Origins: got.Origins, Failed: failures(got.Failed)}
-	detail := map[string]any{"count": len(got.Cookies), "origins": len(got.Origins), "domains": in.Domain}
+	file := &state.StorageFile{Cookies: state.Cookies{Cookies: got.Cookies}, Origins: got.Origins, Failed: failures(got.Failed),
+		Credentials: state.CredentialsOf(got.Passkeys, in.Domain)}
+	detail := map[string]any{"count": len(got.Cookies), "origins": len(got.Origins), "passkeys": len(file.Credentials),
+		"domains": in.Domain}
 	if err := s.audit(ctx, "storage.read", row.WorkspaceID, row.ID, detail); err != nil {
 		return nil, err
 	}
@@ -67,14 +69,15 @@ func (s *API) putStorageState(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return stateProblem(r, err)
 	}
-	if len(file.Origins) == 0 {
+	if len(file.Origins) == 0 && !file.HasCredentials {
 		if err := in.mayReplace(&file.Cookies); err != nil {
 			return err
 		}
 	}
-	c := &stateChange{API: s, row: row, in: in, file: &file.Cookies, origins: state.OriginsOf(file.Origins, in.domains)}
-	if n := len(file.Credentials); n > 0 {
-		file.Cookies.Lost = append(file.Cookies.Lost, state.NoteOf("credentials", n))
+	c := &stateChange{API: s, row: row, in: in, file: &file.Cookies, origins: state.OriginsOf(file.Origins, in.domains),
+		hasPasskeys: file.HasCredentials, passkeys: state.CredentialsOf(file.Credentials, in.domains)}
+	if n := len(c.passkeys); n > 0 && row.Passkeys == "off" {
+		file.Cookies.Notices = append(file.Cookies.Notices, state.NoteOf("passkeys_off", n))
 	}
 	if err := c.do(r.Context(), "storage.write", c.changeStorage); err != nil {
 		return err
@@ -83,9 +86,19 @@ func (s *API) putStorageState(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (c *stateChange) changeStorage(ctx context.Context) error {
-	change, err := c.runs.SetStorage(ctx, c.row, c.planned, c.origins, c.in.mode)
+	var passkeys runs.PasskeyPlan
+	if c.hasPasskeys {
+		passkeys = c.plannedPasskeys
+	}
+	change, err := c.runs.SetStorage(ctx, c.row, c.planned, passkeys, c.origins, c.in.mode)
 	c.refused, c.failed = change.Refused, failures(change.Failed)
 	return err
+}
+
+// plannedPasskeys computes the change from the profile's passkeys. A file that does not mention them changes none.
+func (c *stateChange) plannedPasskeys(have []state.Credential) (set []state.Credential, remove []string) {
+	c.passkeyPlan = state.PlanCredentials(have, c.passkeys, c.in.mode)
+	return c.passkeyPlan.Set, c.passkeyPlan.Remove
 }
 
 // clearInput says what is cleared.

@@ -74,7 +74,8 @@ func load(t testing.TB, v *packs.Vault, tree *packs.Tree) map[string]string {
 
 // profile returns a profile whose data are a tree; nil: it has none.
 func profile(id string, v *packs.Vault, tree *packs.Tree) Profile {
-	return Profile{About{id, "Shop " + id, jsontext.Value(`{"notes":"` + id + `"}`), "156.0.1", "linux"}, v, tree}
+	return Profile{About{ID: id, Name: "Shop " + id, Settings: jsontext.Value(`{"notes":"` + id + `"}`), Browser: "156.0.1",
+		System: "linux"}, v, tree}
 }
 
 func these(all ...Profile) iter.Seq2[Profile, error] {

@@ -17,7 +17,7 @@ const (
 	maxChunks   = 1 << 21
 	maxProfiles = 10_000
 	maxHead     = 4 << 10  // bytes of archive.json
-	maxRecord   = 1 << 20  // of profiles/N.json
+	maxRecord   = 4 << 20  // of profiles/N.json: the settings, and a thousand passkeys of any kind
 	maxRecords  = 64 << 20 // of all of them
 	maxTree     = 32 << 20 // of the list of a tree, before it is compressed: some 80 GiB of files
 	maxLists    = 1 << 30  // of all of them

@@ -30,9 +30,10 @@ type Options struct {
 type About struct {
 	ID       string         `json:"id"`
 	Name     string         `json:"name"`
-	Settings jsontext.Value `json:"settings"`          // an object
-	Browser  string         `json:"browser,omitempty"` // the version that wrote the data
-	System   string         `json:"system,omitempty"`  // that it ran on: linux, darwin or windows
+	Settings jsontext.Value `json:"settings"`           // an object
+	Browser  string         `json:"browser,omitempty"`  // the version that wrote the data
+	System   string         `json:"system,omitempty"`   // that it ran on: linux, darwin or windows
+	Passkeys jsontext.Value `json:"passkeys,omitempty"` // with their private keys, as the list credentials of a storageState (package state)
 }
 
 // Profile is what is put into an archive.

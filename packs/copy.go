@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // CopyOptions say what a copy of a tree is, and what of it is there already.
@@ -14,6 +15,7 @@ type CopyOptions struct {
 	Parent  *Tree             // of the vault that is copied into: chunks of it are not written again; nil: there is none
 	Beside  *Copied           // what earlier copies wrote there: it is not written again, and gets what this one writes; nil: nothing
 	About   map[string]string // is kept in the tree; nil: what the tree that is copied says
+	Files   map[string][]byte // by path, what files are in the copy, whatever they are in the tree; nil: they are not there
 }
 
 // Copied are the chunks that copies into one vault wrote. It is for one copy at a time, and of no use after one that failed.
@@ -38,6 +40,9 @@ func Copy(ctx context.Context, from *Vault, t *Tree, to *Vault, o CopyOptions) (
 		if err := c.pack(ctx, pack, c.pieces[i]); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.add(ctx, o.Files); err != nil {
+		return nil, err
 	}
 	if err := c.packer.flush(ctx); err != nil {
 		return nil, err
@@ -68,13 +73,14 @@ type piece struct {
 func newCopying(from *Vault, t *Tree, to *Vault, o CopyOptions) (*copying, error) {
 	tree := &Tree{Version: treeVersion, ID: o.Subject.ID, MadeAt: t.MadeAt, About: o.About, Folders: slices.Clone(t.Folders),
 		Files: slices.Clone(t.Files), Links: slices.Clone(t.Links)}
+	tree.Files = slices.DeleteFunc(tree.Files, func(f File) bool { _, other := o.Files[f.Path]; return other })
 	if o.About == nil {
 		tree.About = maps.Clone(t.About)
 	}
 	if o.Parent != nil {
 		tree.Parent = o.Parent.ID
 	}
-	paths := make([]found, len(t.Files))
+	paths := make([]found, len(tree.Files))
 	pieces := make([][]piece, len(t.Packs))
 	n := 0
 	for i := range tree.Files {
@@ -103,6 +109,23 @@ func newCopying(from *Vault, t *Tree, to *Vault, o CopyOptions) (*copying, error
 		return nil, err
 	}
 	return &copying{saving: s, from: from, open: opener{from.keys, unzip}, pieces: pieces}, nil
+}
+
+// add adds files that the tree does not have, or has otherwise.
+func (c *copying) add(ctx context.Context, files map[string][]byte) error {
+	for _, at := range slices.Sorted(maps.Keys(files)) {
+		if files[at] == nil {
+			continue
+		}
+		f := File{Path: at, Mode: 0o600, Modified: time.Now().UnixNano()}
+		for plain := range slices.Chunk(files[at], chunkSize) {
+			if err := c.saving.chunk(ctx, &f, plain); err != nil {
+				return err
+			}
+		}
+		c.tree.Files = append(c.tree.Files, f)
+	}
+	return nil
 }
 
 // pack copies the chunks of a pack, each of them once.

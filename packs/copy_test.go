@@ -69,6 +69,33 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// TestCopyOtherFiles: a copy has other files than the tree where its caller says so, and each file can be read by itself.
+func TestCopyOtherFiles(t *testing.T) {
+	t.Parallel()
+	from, _ := vault(t)
+	to, _ := vault(t)
+	big := random(3*chunkSize + 17)
+	tree := saved(t, from, "t1", map[string]string{"d/": "", "d/old": "a", "d/gone": big, "d/stays": "b"})
+	_, err := Copy(t.Context(), from, tree, to, CopyOptions{Subject: Subject{"t2", "w2|p2"},
+		Files: map[string][]byte{"d/old": []byte("c"), "d/gone": nil, "d/new": []byte(big), "d/none": nil}})
+	must(t, err)
+	again, err := to.Tree(t.Context(), Subject{"t2", "w2|p2"})
+	must(t, err)
+	must(t, to.Check(t.Context(), again, true))
+	want := map[string]string{"d/": "", "d/old": "c", "d/new": big, "d/stays": "b"}
+	holds(t, to, again, want)
+	for at, text := range want {
+		if got, err := to.File(t.Context(), again, at, int64(len(big))); at != "d/" && (err != nil || string(got) != text) {
+			t.Errorf("%s has %d bytes: %v", at, len(got), err)
+		}
+	}
+	for at, wrong := range map[string]error{"d/gone": ErrNone, "d/new": ErrDamaged} {
+		if _, err := to.File(t.Context(), again, at, chunkSize); !errors.Is(err, wrong) {
+			t.Errorf("%s: %v, want %v", at, err, wrong)
+		}
+	}
+}
+
 // holds fails if a tree is not of these files. The name of a chunk tells what it holds.
 func holds(t testing.TB, v *Vault, tree *Tree, files map[string]string) {
 	t.Helper()

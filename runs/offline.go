@@ -21,6 +21,12 @@ const offlineGrace = time.Second
 // withBrowser calls do with the process of the profile's browser. One that does not run is opened offline, and closed again before
 // withBrowser returns. If a running one ends meanwhile, do is called again without it.
 func (m *Manager) withBrowser(ctx context.Context, row store.Profile, do func(*shim.Client) error) error {
+	return m.withProfile(ctx, row, do, func() error { return m.openAtRest(ctx, row, nil, do) })
+}
+
+// withProfile calls do with the process of a profile's running browser, or atRest while the profile does not run and cannot be started. If
+// a browser ends meanwhile, atRest is called after do.
+func (m *Manager) withProfile(ctx context.Context, row store.Profile, do func(*shim.Client) error, atRest func() error) error {
 	for {
 		run, client, err := m.runningProcess(row.ID)
 		if err != nil {
@@ -46,7 +52,7 @@ func (m *Manager) withBrowser(ctx context.Context, row store.Profile, do func(*s
 			return err
 		}
 		defer release()
-		return m.openAtRest(ctx, row, nil, do)
+		return atRest()
 	}
 }
 
@@ -72,7 +78,7 @@ func (m *Manager) openOffline(ctx context.Context, row store.Profile, data prepa
 		return err
 	}
 	spec.CookieKey, spec.RestoreCookies, spec.Clear = data.cookieKey, data.restore, data.clear
-	spec.PendingCookies = data.pending
+	spec.PendingCookies, spec.PasskeyKey = data.pending, data.passkeyKey
 	release, err := m.claimStarting(ctx)
 	if err != nil {
 		return err

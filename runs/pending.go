@@ -62,6 +62,7 @@ func fixedSettings(row store.Profile) []fixedSetting {
 		{name: "idleTimeoutMs", value: text(row.IdleTimeoutMs)},
 		{name: "maxRunMs", value: text(row.MaxRunMs)},
 		{name: "extensions", value: row.Extensions, absent: "[]"},
+		{name: "passkeys", value: row.Passkeys, absent: "off"},
 	}
 }
 

@@ -115,7 +115,7 @@ func (m *Manager) planSpec(p *plan, o Options) error {
 	p.spec = shim.Spec{RunID: runID, ProfileID: row.ID, Name: Name(runID), BrowserPath: p.installed.Path, Product: p.installed.Product,
 		Version: p.installed.Version, ProfileDir: m.profileDir(row.ID), RunDir: m.dir, Headless: m.headless(headless), StartURLs: urls,
 		ForOnce: o.Proxy.Set, Private: m.cfg.AllowPrivate, DebugPort: o.DebugPort, StarterFiles: o.Asker.Files, DebugKey: o.Asker.Key,
-		WebRTC: row.WebRTC, Rules: hostRules(row), Background: row.BackgroundTraffic == "allow",
+		WebRTC: row.WebRTC, Passkeys: passkeyMode(row), Rules: hostRules(row), Background: row.BackgroundTraffic == "allow",
 		Protected: m.cfg.Protected, ReadOnly: m.cfg.ReadOnly, Writable: m.cfg.ClientFiles,
 		Timeout: m.cfg.StartTimeout, Grace: m.cfg.OrphanGrace, FilesQuota: m.cfg.FilesQuota}
 	if p.spec.Args = StringsOf(row.Args); len(p.spec.Args) > 0 {

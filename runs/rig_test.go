@@ -109,7 +109,7 @@ func (r *rig) newProfile(change ...func(*store.InsertProfileParams)) string {
 		BrowserVersion: "156", Tags: "[]", StartURLs: "[]",
 		Timezone: "system", Locale: "system", Geolocation: "off", WebRTC: "proxy_only", BackgroundTraffic: "refuse",
 		AllowLocal: "[]", Consistency: "warn",
-		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]",
+		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Passkeys: "off",
 		Extensions: "[]",
 		CreatedAt:  1, UpdatedAt: 1}
 	for _, fn := range change {

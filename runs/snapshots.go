@@ -159,6 +159,8 @@ type preparedData struct {
 	clear     *shim.ClearOptions // what an offline run clears; nil: nothing
 	restore   bool               // the kept cookies take the place of Chrome's own file
 	pending   bool               // cookies wait for this start
+
+	passkeyKey []byte // what the passkeys are sealed with
 }
 
 // prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run
@@ -171,6 +173,9 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options)
 	if loaded != nil && row.LastStartedAt != 0 {
 		d.warnings = []Warning{{"data_restored", "The profile's folder was gone. Its data are those of the snapshot of " +
 			momentOf(loaded.CreatedAt) + "."}}
+	}
+	if d.passkeyKey, err = m.snapshots.PasskeyKey(ctx, row.WorkspaceID, shim.PasskeyKeySize); err != nil {
+		return d, err
 	}
 	var kept *shim.KeptCookies
 	if !row.Temporary { // its data are deleted when its run has ended, however that is
@@ -199,7 +204,7 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options)
 // kept while it ran.
 func (m *Manager) inspectData(ctx context.Context, row store.Profile, o Options, kept *shim.KeptCookies, d *preparedData) error {
 	how := inspectionOf(row, bootTime())
-	how.Cookies = kept != nil
+	how.Cookies, how.Own = kept != nil, ownFile(row, d.passkeyKey)
 	damage, err := m.snapshots.Damages(ctx, row, how)
 	switch {
 	case err != nil || len(damage) == 0:
@@ -242,7 +247,11 @@ func (m *Manager) repair(ctx context.Context, row store.Profile, damage []snapsh
 		return w, false, err
 	}
 	defer unlock()
-	done, err := m.snapshots.Repair(context.WithoutCancel(ctx), row)
+	key, err := m.snapshots.PasskeyKey(ctx, row.WorkspaceID, shim.PasskeyKeySize)
+	if err != nil {
+		return w, false, err
+	}
+	done, err := m.snapshots.Repair(context.WithoutCancel(ctx), row, ownFile(row, key))
 	switch {
 	case err != nil:
 		return w, false, err

@@ -76,6 +76,7 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 			p.warnings = append(p.warnings, data.warnings...)
 			p.spec.CookieKey, p.spec.RestoreCookies, p.spec.PendingCookies = data.cookieKey, data.restore, data.pending
 			r.usePackages(p.packages())
+			p.spec.PasskeyKey = data.passkeyKey
 		}
 		return p, err
 	})

@@ -18,6 +18,7 @@ type (
 	StorageOptions struct {
 		Domains                          []string // of the origins, with their subdomains; none: all
 		Cookies, LocalStorage, IndexedDB bool
+		Passkeys                         bool
 	}
 
 	// StorageState is the state of a profile.
@@ -26,6 +27,7 @@ type (
 		Origins     []state.Origin
 		Failed      []StorageFault
 		Partitioned int // stores within other sites' pages, which are left out
+		Passkeys    []state.Credential
 	}
 
 	// CookieChange says which cookies the browser did not take, by their index, and why.
@@ -52,7 +54,7 @@ func (m *Manager) Cookies(ctx context.Context, row store.Profile) ([]state.Cooki
 
 // ChangeCookies changes the cookies of a profile. After a crash all of the change is there, or none of it.
 func (m *Manager) ChangeCookies(ctx context.Context, row store.Profile, plan CookiePlan) (CookieChange, error) {
-	c, err := m.SetStorage(ctx, row, plan, nil, state.Merge)
+	c, err := m.SetStorage(ctx, row, plan, nil, nil, state.Merge)
 	return c.CookieChange, err
 }
 
@@ -64,25 +66,39 @@ func (m *Manager) Storage(ctx context.Context, row store.Profile, o StorageOptio
 			Domains: o.Domains})
 		return stateProblem(err)
 	})
-	return &StorageState{got.Cookies, got.Origins, got.Faults, got.Partitioned}, err
+	out := &StorageState{got.Cookies, got.Origins, got.Faults, got.Partitioned, nil}
+	if err == nil && o.Passkeys {
+		out.Passkeys, err = m.Passkeys(ctx, row)
+	}
+	return out, err
 }
 
-// SetStorage changes cookies as the plan says, and writes what origins keep. With any mode but Merge, what else these origins have is
-// removed. After a crash all of the change is there, or none of it.
-func (m *Manager) SetStorage(ctx context.Context, row store.Profile, plan CookiePlan, origins []state.Origin, mode state.Mode) (
-	out StorageChange, err error) {
+// SetStorage changes cookies and passkeys as the plans say, and writes what origins keep. With any mode but Merge, what else these origins
+// have is removed. Without a plan the passkeys stay. After a crash all of the change is there, or none of it.
+func (m *Manager) SetStorage(ctx context.Context, row store.Profile, plan CookiePlan, passkeys PasskeyPlan, origins []state.Origin,
+	mode state.Mode) (out StorageChange, err error) {
 	err = m.withBrowser(ctx, row, func(c *shim.Client) error {
 		have, err := c.ReadState(ctx, shim.StateRead{Cookies: true})
 		if err != nil {
 			return stateProblem(err)
 		}
 		set, remove, err := plan(have.Cookies)
-		if err != nil || len(set)+len(remove)+len(origins) == 0 {
+		if err != nil {
 			return err
 		}
+		write := shim.StateWrite{Set: set, Remove: remove, Origins: origins, Replace: mode != state.Merge}
+		if passkeys != nil {
+			have, err := m.Passkeys(ctx, row)
+			if err != nil {
+				return err
+			}
+			write.SetPasskeys, write.RemovePasskeys = passkeys(have)
+		}
+		if len(set)+len(remove)+len(origins)+len(write.SetPasskeys)+len(write.RemovePasskeys) == 0 {
+			return nil
+		}
 		// a write that has begun is not given up because its caller has gone
-		done, err := c.WriteState(context.WithoutCancel(ctx),
-			shim.StateWrite{Set: set, Remove: remove, Origins: origins, Replace: mode != state.Merge})
+		done, err := c.WriteState(context.WithoutCancel(ctx), write)
 		out = StorageChange{CookieChange{done.Refused}, done.Faults}
 		return stateProblem(err)
 	})

@@ -33,6 +33,7 @@ type process struct {
 	log         *slog.Logger
 	browser     *browser.Browser
 	view        *live.View
+	passkeys    *passkeyKeeper // nil until the browser is there
 	relay       *proxy.Relay
 	debug       *debugPort // nil without a port
 	waitOrphans func()     // returns when no child is left
@@ -106,6 +107,7 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json
 	go func() { defer close(kept); p.persistDownloads() }()
 	cookiesKept := make(chan struct{})
 	go func() { defer close(cookiesKept); p.keepCookies() }()
+	passkeysKept := p.keepPasskeys()
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: p.errorLog()}
 	go server.Serve(listener)                                                 //nolint:errcheck // ends with Close below
 	if taken, err := listenHandover(p.spec.RunDir, p.spec.Name); err == nil { // otherwise the server proxies connections
@@ -119,6 +121,7 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json
 	p.supervise(ctx)
 	<-kept // the browser has exited
 	<-cookiesKept
+	<-passkeysKept
 	p.writeDownloads()
 	p.finish()
 	shutdown, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -267,6 +270,11 @@ func (p *process) open() error {
 	if spec.Cookies, err = p.spec.startCookies(); err != nil {
 		return err
 	}
+	if spec.Passkeys != "" {
+		if spec.Credentials, err = ReadPasskeys(p.spec.ProfileDir, p.spec.PasskeyKey); err != nil {
+			return err // an empty list would take their place
+		}
+	}
 	b, err := browser.Open(spec)
 	if err != nil {
 		return err
@@ -364,7 +372,8 @@ func (s Spec) browser(log *slog.Logger) browser.Spec {
 		Headless: s.Headless, Args: s.Args, Files: s.Files, Protected: s.Protected,
 		Siblings: tempPrefixes(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable,
 		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver, Extensions: s.extensions(),
-		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Offline: s.Offline, Clear: s.Clear, Logger: log}
+		Passkeys: browser.PasskeyMode(s.Passkeys), WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network,
+		Offline: s.Offline, Clear: s.Clear, Logger: log}
 }
 
 // filesDir returns the run's own folder for clients' files; "": it has no clients.
@@ -411,7 +420,7 @@ func (p *process) cookieKeeper() *cookieKeeper {
 
 func (p *process) stateKeeper() *stateKeeper {
 	return &stateKeeper{browser: p.browser, folder: p.spec.ProfileDir, profile: p.spec.ProfileID, key: p.spec.CookieKey,
-		offline: p.spec.Offline, log: p.log}
+		passkeys: p.passkeys, offline: p.spec.Offline, log: p.log}
 }
 
 // keepCookies keeps the cookies until the browser has exited.
@@ -424,6 +433,15 @@ func (p *process) keepCookies() {
 		k.forget()
 	}
 	k.run()
+}
+
+// keepPasskeys keeps the passkeys until the browser has exited, and closes the channel then.
+func (p *process) keepPasskeys() (done chan struct{}) {
+	p.passkeys = &passkeyKeeper{browser: p.browser, log: p.log, folder: p.spec.ProfileDir, key: p.spec.PasskeyKey,
+		on: p.spec.Passkeys != ""}
+	done = make(chan struct{})
+	go func() { defer close(done); p.passkeys.run() }()
+	return done
 }
 
 // supervise waits until something ends the run, then closes the browser. Causes are a server's request, the browser's

@@ -79,6 +79,8 @@ type Spec struct {
 	CookieKey    []byte        `json:"cookieKey"`    // what the kept cookies are sealed with; none: they are not kept
 	// RestoreCookies sets the cookies that are kept, since Chrome's own file of them is lost.
 	RestoreCookies bool          `json:"restoreCookies"`
+	Passkeys       string        `json:"passkeys"`       // auto or ask (browser.PasskeyMode); "": pages have none
+	PasskeyKey     []byte        `json:"passkeyKey"`     // what the profile's passkeys are sealed with
 	PendingCookies bool          `json:"pendingCookies"` // sets the cookies that wait for a start (PendCookies)
 	Extensions     []Extension   `json:"extensions"`     // that are loaded before the first page
 	Offline        bool          `json:"offline"`        // a run without a network, for the profile's state alone

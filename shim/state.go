@@ -55,6 +55,9 @@ type (
 		Remove  []state.Cookie `json:"remove"`
 		Origins []state.Origin `json:"origins"`
 		Replace bool           `json:"replace"` // what else the origins have is removed
+
+		SetPasskeys    []state.Credential `json:"setPasskeys,omitempty"`    // in place of those with their ids
+		RemovePasskeys []string           `json:"removePasskeys,omitempty"` // ids
 	}
 
 	// StateWritten says what came of a StateWrite.
@@ -78,6 +81,8 @@ type stateKeeper struct {
 	key     []byte // what notes are sealed with; none: there are no notes
 	offline bool
 	log     *slog.Logger
+
+	passkeys *passkeyKeeper
 
 	writing sync.Mutex // held during a write: a note goes on from the one before
 }
@@ -209,6 +214,7 @@ func (k *stateKeeper) apply(ctx context.Context, n *stateNote) (out StateWritten
 		}
 	}
 	if out, err = k.make(ctx, n.Write); err == nil {
+		n.Write.SetPasskeys, n.Write.RemovePasskeys = nil, nil // they are on the disk, and may change before Chrome has written the rest
 		n.Done = time.Now()
 		err = k.noteState(*n)
 	}
@@ -219,6 +225,9 @@ func (k *stateKeeper) apply(ctx context.Context, n *stateNote) (out StateWritten
 func (k *stateKeeper) make(ctx context.Context, w StateWrite) (out StateWritten, err error) {
 	if out.Refused, err = k.browser.WriteCookies(ctx, w.Set, w.Remove); err == nil {
 		out.Faults, err = k.browser.WriteStorage(ctx, w.Origins, w.Replace)
+	}
+	if err == nil {
+		err = k.passkeys.change(w.SetPasskeys, w.RemovePasskeys)
 	}
 	return out, err
 }

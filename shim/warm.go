@@ -35,7 +35,7 @@ const warmAnswer = 2 * time.Second
 // here, so that another member never makes two specs the same by mistake.
 func (s Spec) atLaunch() Spec {
 	s.RunID, s.ProfileID, s.ProfileDir, s.Name, s.Warm = "", "", "", "", false // whose run it is
-	s.CookieKey = nil                                                          // of its profile
+	s.CookieKey, s.PasskeyKey = nil, nil                                       // of its profile
 	s.Upstream, s.Fallbacks, s.ForOnce, s.Rules = nil, nil, false, Rules{}     // the relay's, which does not exist before
 	s.Private, s.Bypasses, s.Background = false, nil, false
 	s.StartURLs, s.StarterFiles = nil, false // of the start's end, which a warm run has not reached

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,6 +37,8 @@ type Exported struct {
 	Profile  store.Profile
 	Settings jsontext.Value  // an object
 	Snapshot *store.Snapshot // its data; nil: the settings alone
+	Passkeys jsontext.Value  // a list; nil: none
+	Without  []string        // paths of files of its data that stay here
 }
 
 // CheckRecipients says why an archive cannot be sealed for these recipients of age. It repeats none of them.
@@ -64,12 +67,16 @@ func (k *Keeper) Export(ctx context.Context, w io.Writer, version string, s Seal
 func (k *Keeper) exported(ctx context.Context, all []Exported) iter.Seq2[archive.Profile, error] {
 	return func(yield func(archive.Profile, error) bool) {
 		for _, e := range all {
-			p := archive.Profile{About: archive.About{ID: e.Profile.ID, Name: e.Profile.Name, Settings: e.Settings, System: runtime.GOOS}}
+			p := archive.Profile{About: archive.About{ID: e.Profile.ID, Name: e.Profile.Name, Settings: e.Settings, System: runtime.GOOS,
+				Passkeys: e.Passkeys}}
 			var err error
 			if e.Snapshot != nil {
 				p.Browser = e.Snapshot.Browser
 				if p.Vault, _, err = k.vault(ctx, e.Profile.WorkspaceID); err == nil {
 					p.Tree, err = k.tree(ctx, p.Vault, *e.Snapshot)
+				}
+				if p.Tree != nil {
+					p.Tree.Files = slices.DeleteFunc(p.Tree.Files, func(f packs.File) bool { return slices.Contains(e.Without, f.Path) })
 				}
 			}
 			if !yield(p, k.problemOf(err)) || err != nil {
@@ -224,6 +231,7 @@ type Imported struct {
 	Place     int // in the archive's Profiles
 	ID        string
 	Workspace string
+	Files     map[string][]byte // by path, what files its data have here, whatever they are in the archive; nil: not these
 }
 
 // Import takes profiles over: their data into this server's packs, their rows by insertProfiles, which runs in the transaction that
@@ -275,7 +283,7 @@ func (m *importing) one(ctx context.Context, i Imported) error {
 		m.beside[i.Workspace] = new(packs.Copied)
 	}
 	saved, err := m.archive.CopyTo(ctx, i.Place, v, packs.CopyOptions{Subject: subject(i.Workspace, i.ID, s.ID),
-		Beside: m.beside[i.Workspace], About: map[string]string{"browser": about.Browser, "system": about.System}})
+		Beside: m.beside[i.Workspace], Files: i.Files, About: map[string]string{"browser": about.Browser, "system": about.System}})
 	m.wrote = append(m.wrote, b.wrote...)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (r *rig) take(b []byte) (ids []string, err error) {
 	defer a.Close()
 	all := make([]Imported, len(a.Profiles()))
 	for i := range all {
-		all[i] = Imported{i, store.NewID(), "w"}
+		all[i] = Imported{Place: i, ID: store.NewID(), Workspace: "w"}
 		ids = append(ids, all[i].ID)
 	}
 	return ids, r.Import(r.t.Context(), a, all, func(q *store.Queries) error {
@@ -162,7 +162,7 @@ func TestImportUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	all := []Imported{{0, store.NewID(), "w"}, {1, store.NewID(), "w"}}
+	all := []Imported{{ID: store.NewID(), Workspace: "w"}, {Place: 1, ID: store.NewID(), Workspace: "w"}}
 	refused := errors.New("refused")
 	if err := to.Import(t.Context(), a, all, func(*store.Queries) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("%v", err)

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
+	"warren/packs"
 	"warren/store"
 )
 
@@ -24,6 +26,37 @@ func (k *Keeper) CookieKey(ctx context.Context, workspace, profileID string, siz
 		return nil, err
 	}
 	return hkdf.Key(sha256.New, secret, nil, "warren cookies "+profileID, size)
+}
+
+// PasskeyKey returns the key that the passkeys of a workspace's profiles are sealed with. It follows from the secret of the workspace
+// alone, so that copies of a profile's data can be opened.
+func (k *Keeper) PasskeyKey(ctx context.Context, workspace string, size int) ([]byte, error) {
+	secret, err := k.secret(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	return hkdf.Key(sha256.New, secret, nil, "warren passkeys", size)
+}
+
+// File returns the bytes of one file of a snapshot, which may have most of them; nil: the snapshot does not have it.
+func (k *Keeper) File(ctx context.Context, s store.Snapshot, at string, most int64) ([]byte, error) {
+	v, _, err := k.vault(ctx, s.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := k.tree(ctx, v, s)
+	var content []byte
+	if err == nil {
+		content, err = v.File(ctx, t, at, most)
+	}
+	if t != nil && errors.Is(err, packs.ErrNone) && !hasFile(t, at) {
+		return nil, nil
+	}
+	return content, k.problemOf(err)
+}
+
+func hasFile(t *packs.Tree, at string) bool {
+	return slices.ContainsFunc(t.Files, func(f packs.File) bool { return f.Path == at })
 }
 
 // SetAside moves damaged parts out of a profile's data, with what lies beside databases, and returns where they are. Nothing is

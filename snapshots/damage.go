@@ -64,6 +64,14 @@ type Inspection struct {
 	Thorough bool      // read every page of the databases
 	Since    time.Time // read them too if one was written later than that; zero: never
 	Cookies  bool      // there were cookies, whether a snapshot has them or not
+	Own      OwnFile   // nil: there is none to look at
+}
+
+// OwnFile is a file that Warren keeps in Chrome's user data.
+type OwnFile interface {
+	Name() string
+	Most() int64 // bytes that it may have
+	Open(content []byte) error
 }
 
 // Damages returns what of a profile's data Chrome could not open. The profile must not run. A folder without data has no damage.
@@ -127,6 +135,9 @@ func inspect(ctx context.Context, dir string, how Inspection) (*inspection, erro
 	i := &inspection{folder: folder{root}, ctx: ctx, how: how}
 	for _, at := range preferenceFiles() {
 		i.judge(at, i.preferences(at))
+	}
+	if how.Own != nil {
+		i.judge(how.Own.Name(), i.own(how.Own))
 	}
 	i.databases()
 	for _, pattern := range stores() {
@@ -215,6 +226,23 @@ func (i *inspection) preferences(at string) error {
 		i.add(at, "It is no JSON.")
 	}
 	return nil
+}
+
+// own looks at Warren's own file. What is no regular file is damaged too: nothing would be written in its place.
+func (i *inspection) own(file OwnFile) error {
+	info, err := i.root.Lstat(file.Name())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil, !info.Mode().IsRegular(), info.Size() > file.Most():
+		i.add(file.Name(), "It is no file of Warren's.")
+		return nil
+	}
+	text, err := i.read(file.Name(), file.Most())
+	if err == nil && file.Open(text) != nil {
+		i.add(file.Name(), "It cannot be opened: it is damaged, or another server's secret key sealed it.")
+	}
+	return err
 }
 
 // isJSONObject reports whether a text is an object of JSON as Chrome reads it. Chrome takes text after its end for an error too.

@@ -19,14 +19,14 @@ type Repaired struct {
 
 // Repair makes a damaged profile's data those of the newest snapshot that Chrome can open. What was there is kept first. Snapshots
 // that are damaged too are passed over. It returns nil if there is no other, and then nothing has changed. The profile must not run.
-func (k *Keeper) Repair(ctx context.Context, p store.Profile) (*Repaired, error) {
+func (k *Keeper) Repair(ctx context.Context, p store.Profile, own OwnFile) (*Repaired, error) {
 	all, err := k.List(ctx, store.All(), p.ID)
 	if err != nil {
 		return nil, err
 	}
 	done := &Repaired{}
 	for _, s := range all {
-		opens, err := k.opens(ctx, p, s)
+		opens, err := k.opens(ctx, p, s, own)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (k *Keeper) Repair(ctx context.Context, p store.Profile) (*Repaired, error)
 }
 
 // opens reports whether Chrome can open a snapshot's data. They are looked at in a folder of their own.
-func (k *Keeper) opens(ctx context.Context, p store.Profile, s store.Snapshot) (bool, error) {
+func (k *Keeper) opens(ctx context.Context, p store.Profile, s store.Snapshot, own OwnFile) (bool, error) {
 	into, err := os.MkdirTemp(k.data, livePrefix)
 	if err != nil {
 		return false, k.problemOf(err)
@@ -63,6 +63,6 @@ func (k *Keeper) opens(ctx context.Context, p store.Profile, s store.Snapshot) (
 	if err != nil {
 		return false, err
 	}
-	i, err := inspect(ctx, filepath.Join(into, "profile", ofChrome), Inspection{Thorough: true})
+	i, err := inspect(ctx, filepath.Join(into, "profile", ofChrome), Inspection{Thorough: true, Own: own})
 	return err == nil && i != nil && len(i.found) == 0, k.problemOf(err)
 }

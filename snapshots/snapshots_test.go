@@ -61,7 +61,7 @@ func insertProfile(q *store.Queries, id string) error {
 	_, err := q.InsertProfile(context.Background(), store.InsertProfileParams{ID: id, WorkspaceID: "w", Name: "p", OS: "linux", Tags: "[]",
 		SearchKey: store.SearchKey("p", ""), StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off",
 		BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", FallbackProxyIDs: "[]", FallbackCountry: "same",
-		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Extensions: "[]", CreatedAt: 1, UpdatedAt: 1})
+		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Passkeys: "off", Extensions: "[]", CreatedAt: 1, UpdatedAt: 1})
 	return err
 }
 

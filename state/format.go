@@ -274,7 +274,6 @@ func (n noteCounts) list() []Note {
 var noteMessages = map[string]string{
 	"ancestor_assumed":    "A partition key did not say if a frame of another site is between: one is assumed, as Playwright does.",
 	"bound":               "A cookie is probably bound to the device that it was made on: it may not work elsewhere.",
-	"credentials":         "This server takes no passkeys: they are left out.",
 	"date_milliseconds":   "A date was in milliseconds since 1970 and is converted.",
 	"date_microseconds":   "A date was in microseconds since 1970 and is converted.",
 	"date_windows":        "A date was in microseconds since 1601, as Chrome's database has it, and is converted.",
@@ -295,6 +294,7 @@ var noteMessages = map[string]string{
 	"subdomains_assumed":  "A line says that subdomains are included, and its domain has no dot in front: one is added.",
 	"opaque_partition":    "A cookie of an opaque partition cannot be set again and is left out.",
 	"opfs":                "Files of the origin private file system (opfs) are left out.",
+	"passkeys_off":        "Passkeys are kept, and no page can use them while passkeys of the profile is off.",
 	"partitioned":         "The format has no partition keys: a partitioned cookie is left out, since it would be another one.",
 	"priority":            "The format has no priority.",
 	"same_site":           "The format has no SameSite: such a cookie is read as one that does not say it.",

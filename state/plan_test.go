@@ -2,6 +2,7 @@ package state
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,5 +110,31 @@ func TestSame(t *testing.T) {
 	}
 	if _, err := CheckDomain("https://a"); err == nil {
 		t.Error("an address is a domain")
+	}
+}
+
+// TestPlanCredentials: each mode removes what it says, a counter never goes back, and what is the same is not set.
+func TestPlanCredentials(t *testing.T) {
+	t.Parallel()
+	one := func(id, site string, count int64) Credential { return Credential{ID: id, RPID: site, SignCount: count} }
+	kept := one("a", "a.example", 9)
+	kept.UserName = "ann"
+	have := []Credential{kept, one("b", "a.example", 1), one("c", "c.example", 1)}
+	want := []Credential{one("a", "a.example", 3), one("d", "a.example", 2)}
+	for mode, remove := range map[Mode][]string{Merge: nil, ReplaceDomains: {"b"}, ReplaceAll: {"b", "c"}} {
+		got := PlanCredentials(have, want, mode)
+		if !slices.Equal(got.Remove, remove) || got.Taken != 2 || len(got.Set) != 1 || got.Set[0].ID != "d" {
+			t.Errorf("%s: %+v", mode, got)
+		}
+	}
+	newer := PlanCredentials(have, []Credential{one("a", "a.example", 12)}, Merge).Set
+	if len(newer) != 1 || newer[0].SignCount != 12 || newer[0].UserName != "ann" {
+		t.Errorf("%+v", newer)
+	}
+	if got := CredentialsOf(have, []string{"example"}); len(got) != 3 {
+		t.Errorf("%+v", got)
+	}
+	if got := CredentialsOf(have, []string{"c.example"}); len(got) != 1 || got[0].ID != "c" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -55,10 +55,11 @@ type Credential struct {
 
 // StorageFile is what a file of Playwright's storageState has.
 type StorageFile struct {
-	Cookies     Cookies // with the refusals and notes of the whole file
-	Origins     []Origin
-	Credentials []Credential
-	Failed      []Failure // of a profile's storage, what could not be read
+	Cookies        Cookies // with the refusals and notes of the whole file
+	Origins        []Origin
+	Credentials    []Credential
+	HasCredentials bool      // the file has the member, even if it is empty
+	Failed         []Failure // of a profile's storage, what could not be read
 }
 
 // Failure is an origin whose storage could not be read or written.

@@ -78,6 +78,7 @@ func (s *storageReader) read() error {
 	if !seen["cookies"] && !seen["origins"] && !seen["credentials"] {
 		return broken("The JSON object has none of the members cookies, origins and credentials: this is no storageState.")
 	}
+	s.file.HasCredentials = seen["credentials"]
 	return ended(s.d)
 }
 

@@ -149,6 +149,8 @@ func TestCredentials(t *testing.T) {
 		{credential("userHandle", "!"), "credentials[0]", "userHandle"},
 		{credential("rpId", "https://a"), "credentials[0]", "rpId"},
 		{credential("signCount", "1"), "credentials[0]", "signCount"},
+		{strings.Replace(credential("userName", "x"), `"signCount":7`, `"signCount":2147483648`, 1), "credentials[0]", "signCount"},
+		{credential("userName", strings.Repeat("x", 257)), "credentials[0]", "userName"},
 	} {
 		got := readState(t, x.text).Cookies.Refused
 		if len(got) != 1 || got[0].Place != x.place || !strings.Contains(got[0].Reason, x.want) {

@@ -21,7 +21,7 @@ func TestAddProfiles(t *testing.T) {
 		Screen: ptr(`{"width":1}`), Headless: ptr(false), IdleTimeoutMs: ptr(int64(5)), BackgroundTraffic: "allow", AllowLocal: `["h:1"]`,
 		Consistency: "off", FallbackProxyIDs: `["x"]`, FallbackCountry: "any", AllowHosts: `["a"]`, DenyHosts: `["b"]`,
 		LocalhostVia: `["1"]`, LogHosts: true, Extensions: `[{"id":"e"}]`, Temporary: true, Snapshots: ptr("off"), TemplateID: ptr("t"),
-		Args: `["--mute-audio"]`, Sources: `{"os":"template"}`, CreatedAt: 7, UpdatedAt: 8}
+		Args: `["--mute-audio"]`, Passkeys: "ask", Sources: `{"os":"template"}`, CreatedAt: 7, UpdatedAt: 8}
 	many := make([]NewProfile, 1000)
 	for i, id := range NewIDs(len(many)) {
 		many[i] = NewProfile{ID: id, Name: fmt.Sprint("Shöp \"'\\ ", i)}
@@ -46,7 +46,7 @@ func TestAddProfiles(t *testing.T) {
 			Screen: settings.Screen, Headless: settings.Headless, IdleTimeoutMs: settings.IdleTimeoutMs, BackgroundTraffic: "allow",
 			AllowLocal: settings.AllowLocal, Consistency: "off", FallbackProxyIDs: settings.FallbackProxyIDs, FallbackCountry: "any",
 			AllowHosts: settings.AllowHosts, DenyHosts: settings.DenyHosts, LocalhostVia: settings.LocalhostVia, LogHosts: true,
-			TemplateID: settings.TemplateID, Args: settings.Args, Sources: settings.Sources,
+			TemplateID: settings.TemplateID, Args: settings.Args, Passkeys: settings.Passkeys, Sources: settings.Sources,
 			Extensions: settings.Extensions, Temporary: true, Snapshots: ptr("off"), CreatedAt: 7, UpdatedAt: 8}
 		mustWrite(t, s, func(q *Queries) error { return q.AddProfile(ctx, single) })
 		got, err := s.Read().GetProfile(ctx, GetProfileParams{ID: p.ID})

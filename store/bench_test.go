@@ -110,7 +110,7 @@ func BenchmarkBulk(b *testing.B) {
 func sharedSettings(workspace string) InsertProfilesParams {
 	return InsertProfilesParams{WorkspaceID: workspace, OS: "linux", BrowserVersion: "156", Tags: "[]", StartURLs: "[]", Timezone: "auto",
 		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
-		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]",
+		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Passkeys: "off",
 		Extensions: "[]",
 		CreatedAt:  1, UpdatedAt: 1}
 }

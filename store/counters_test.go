@@ -114,7 +114,7 @@ func (w *walk) changeProxy() {
 		ProxyID: w.proxyFor(p.WorkspaceID), StartURLs: p.StartURLs, Timezone: p.Timezone, Locale: p.Locale, Geolocation: p.Geolocation,
 		WebRTC: p.WebRTC, BackgroundTraffic: p.BackgroundTraffic, AllowLocal: p.AllowLocal, Consistency: p.Consistency,
 		FallbackProxyIDs: p.FallbackProxyIDs, FallbackCountry: p.FallbackCountry, AllowHosts: p.AllowHosts, DenyHosts: p.DenyHosts,
-		LocalhostVia: p.LocalhostVia, LogHosts: p.LogHosts, Extensions: p.Extensions, Args: p.Args})
+		LocalhostVia: p.LocalhostVia, LogHosts: p.LogHosts, Extensions: p.Extensions, Args: p.Args, Passkeys: p.Passkeys})
 	w.must(err)
 }
 

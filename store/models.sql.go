@@ -131,6 +131,7 @@ type Profile struct {
 	Args              string
 	Sources           string
 	Extensions        string
+	Passkeys          string
 }
 
 type Proxy struct {

@@ -32,6 +32,7 @@ func TestProfileLife(t *testing.T) {
 		TagsKey: TagsKey([]string{"x"}), SearchKey: SearchKey("second", ""), StartURLs: "[]", Timezone: "auto", Locale: `["de"]`,
 		Geolocation: "off", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block",
 		FallbackProxyIDs: "[]", FallbackCountry: "any", AllowHosts: `["a.example"]`, DenyHosts: "[]", LocalhostVia: "[]", Args: "[]",
+		Passkeys: "off",
 		LogHosts: true, Temporary: true, Extensions: `[{"id":"e"}]`, Snapshots: ptr("off"), UpdatedAt: 7}
 	var updated Profile
 	mustWrite(t, s, func(q *Queries) (err error) { updated, err = q.UpdateProfile(ctx, update); return err })

@@ -62,7 +62,7 @@ func TestListsShowEveryChange(t *testing.T) {
 	update := UpdateProfileParams{ID: ids[0], Revision: 1, Name: "new", OS: "mac", BrowserVersion: "1", Tags: "[]",
 		SearchKey: "new", StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off",
 		BackgroundTraffic: "allow", AllowLocal: "[]", Consistency: "block", FallbackProxyIDs: "[]", FallbackCountry: "same",
-		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Extensions: "[]", Args: "[]"}
+		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Extensions: "[]", Args: "[]", Passkeys: "off"}
 	for _, step := range []struct {
 		what string
 		do   func(*Queries) error
@@ -237,7 +237,7 @@ func TestSizeOfARow(t *testing.T) {
 		row := Profile{}
 		switch v := reflect.ValueOf(&row).Elem().Field(i); {
 		case slices.Contains([]string{"ID", "WorkspaceID", "OS", "BrowserVersion", "Status", "ProxyID", "Timezone", "Geolocation",
-			"Screen", "WebRTC", "BackgroundTraffic", "Consistency", "FallbackCountry", "Snapshots", "HeadID",
+			"Screen", "WebRTC", "BackgroundTraffic", "Consistency", "FallbackCountry", "Snapshots", "HeadID", "Passkeys",
 			"TemplateID"}, fields.Field(i).Name):
 			continue // bounded by validation
 		case v.Kind() == reflect.String:

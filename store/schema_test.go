@@ -217,6 +217,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"UPDATE profiles SET webrtc = 'on'",
 		"UPDATE profiles SET background_traffic = 'on'",
 		"UPDATE profiles SET consistency = 'refuse'",
+		"UPDATE profiles SET passkeys = 'on'",
 		"UPDATE profiles SET allow_local = 'localhost:1'",
 		"UPDATE profiles SET created_at = 'yesterday'",
 		"UPDATE profiles SET workspace_id = 'b'",

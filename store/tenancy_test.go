@@ -288,7 +288,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"StartURLs": "[]", "Timezone": "auto", "Locale": "auto", "Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse",
 		"AllowLocal": "[]", "Consistency": "warn", "FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]",
 		"Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]",
-		"Defaults": "{}", "Settings": "{}", "Args": "[]",
+		"Defaults": "{}", "Settings": "{}", "Args": "[]", "Passkeys": "off",
 		"LocalhostVia": "[]", "Extensions": "[]", "Extension": "extension", "Sha256": strings.Repeat("0", 64),
 		"First": profile.ID, "Last": profile.ID, "Except": "[]",
 		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}

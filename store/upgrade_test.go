@@ -128,6 +128,7 @@ func rowsSince() map[int64][]string {
 				"rules, permissions, optional_permissions, hosts, optional_hosts, created_at) VALUES ('e', 'team', 'abcdefghijklmnop' || " +
 				"'abcdefghijklmnop', 'Blocker', 'text', '1.2', '120', hex(zeroblob(32)), 3, 2, 1, '[\"tabs\"]', '[]', '[]', '[]', 5)",
 		},
+		14: {`UPDATE profiles SET passkeys = 'ask' WHERE id = 'p'`},
 	}
 }
 

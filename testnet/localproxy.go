@@ -13,10 +13,11 @@ import (
 const LocalSite = "site.warren.test"
 
 // LocalProxy is a SOCKS5 server of this machine with a user and a password (RFC 1928, RFC 1929). It connects port 80 of
-// LocalSite to one address, and answers every other target that its host is unreachable.
+// LocalSite to one address and port 443 to another one, and answers every other target that its host is unreachable.
 type LocalProxy struct {
 	User, Password string
 	Exit           string // the source address of its connections
+	Secure         string // "host:port" that port 443 of LocalSite is; "": nothing
 
 	t      testing.TB
 	target string
@@ -123,12 +124,13 @@ func (p *LocalProxy) serve(l net.Listener, c net.Conn) {
 	if err != nil {
 		return
 	}
-	if target != LocalSite+":80" {
+	to := map[string]string{LocalSite + ":80": p.target, LocalSite + ":443": p.Secure}[target]
+	if to == "" {
 		socksReply(c, socksUnreachable) //nolint:errcheck // the connection is closed either way
 		return
 	}
 	from := &net.TCPAddr{IP: net.ParseIP(p.Exit)}
-	up, err := (&net.Dialer{LocalAddr: from, Timeout: 5 * time.Second}).Dial("tcp", p.target)
+	up, err := (&net.Dialer{LocalAddr: from, Timeout: 5 * time.Second}).Dial("tcp", to)
 	if err != nil {
 		return
 	}

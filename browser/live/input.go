@@ -104,7 +104,7 @@ func (v *viewer) handle(q *request) *refusal {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return v.handleOwn(q)
-	case "mouse", "touch", "key", "text", "compose", "copy", "tab", "go", "dialog", "options", "chooser", "window":
+	case "mouse", "touch", "key", "text", "compose", "copy", "tab", "go", "dialog", "options", "chooser", "window", "passkey":
 	default:
 		return unknownWord("type", q.Type)
 	}
@@ -185,6 +185,8 @@ func (v *viewer) handlePage(q *request) *refusal {
 		return l.cancelChooser(q.ID)
 	case "window":
 		return v.window(q)
+	case "passkey":
+		return l.allowPasskey()
 	}
 	return nil
 }

@@ -169,3 +169,12 @@ func (l *View) chooseOption(id string, indexes *[]int) *refusal {
 	}()
 	return nil
 }
+
+// allowPasskey lets the tab that is shown make or use one passkey, and tells viewers for how long. l.mu is held.
+func (l *View) allowPasskey() *refusal {
+	if !l.chrome.PermitPasskey(l.active) {
+		return &refusal{"no_passkeys", "This page waits for nobody: passkeys of the profile are not on ask, or a program has its own here."}
+	}
+	l.broadcast(map[string]any{"type": "passkey", "tab": l.active, "seconds": int(browser.PasskeyTime.Seconds())})
+	return nil
+}

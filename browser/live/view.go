@@ -68,6 +68,7 @@ type chrome interface {
 	AwaitOverrides(ctx context.Context, target string)
 	Hides(t browser.TargetInfo) bool
 	HasClient(target string) bool
+	PermitPasskey(target string) bool
 	LeaveDialog(e browser.Event)
 	MayDrop(params []byte) bool
 	KeepDownloads()
@@ -154,9 +155,10 @@ func (l *View) join(v *viewer) error {
 		Readonly  bool   `json:"readonly"`
 		Headless  bool   `json:"headless"`
 		OS        string `json:"os"`
+		Passkeys  bool   `json:"passkeys,omitempty"` // pages wait for a person who allows one
 		ProfileID string `json:"profileId,omitempty"`
 		RunID     string `json:"runId,omitempty"`
-	}{"hello", v.id, v.readonly, l.spec.Headless, browser.HostOS(), v.profileID, v.runID})
+	}{"hello", v.id, v.readonly, l.spec.Headless, browser.HostOS(), l.spec.Passkeys == browser.PasskeysAsk, v.profileID, v.runID})
 	if !first {
 		l.sendState(v)
 	}

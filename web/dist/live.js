@@ -140,7 +140,7 @@ this.path=`live/${encodeURIComponent(capability)}`,this.query=readonly?"?readonl
 {cache:"no-store",credentials:"omit",redirect:"error"}),body=await response.json().catch(()=>null);return{status:response.status,words:body?.detail||""}}download(id){
 return{href:`${this.path}/downloads/${encodeURIComponent(id)}`}}};var LiveLink=class{phase=new Store({name:"connecting"});hello=new Store(null);tabs=new Store({active:"",tabs:[]});page=new Store(null);control=new Store({holder:null,
 you:!1,viewers:[],asking:[]});script=new Store({active:!1});cursor=new Store("default");dialog=new Store(null);chooser=new Store(null);uploads=new Store(new Map);options=new Store(
-null);downloads=new Store(new Map);copied=new Store(null);window=new Store({resized:!1});error=new Store(null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;#askedToCopy=!1;constructor(access){
+null);downloads=new Store(new Map);passkey=new Store(null);copied=new Store(null);window=new Store({resized:!1});error=new Store(null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;#askedToCopy=!1;constructor(access){
 this.access=access}begin(){let soon=()=>document.visibilityState==="visible"&&this.#reconnectSoon();return addEventListener("online",soon),document.addEventListener(
 "visibilitychange",soon),this.#ping=setInterval(()=>this.#sendPing(),PING_MS),this.meter.begin(),this.connect(),()=>{this.#ended=!0,removeEventListener("online",
 soon),document.removeEventListener("visibilitychange",soon),clearInterval(this.#ping),clearTimeout(this.#timer),this.meter.end(),this.#disconnect()}}async connect(){
@@ -174,19 +174,19 @@ size};socket.send(pack(header,bytes2))}while(at<content.size)}}},HANDLERS={__pro
 body),page:(link,body)=>link.page.set(body),control:(link,body)=>link.control.set({asking:[],viewers:[],...body}),script:(link,body)=>link.script.set({...body,at:performance.
 now()}),cursor:(link,{cursor})=>link.cursor.set(cursor),dialog:(link,body)=>link.dialog.set(body),dialogClosed:(link,{id})=>clear(link.dialog,id),chooser:(link,body)=>{
 link.uploads.set(new Map),link.chooser.set(body)},chooserClosed:(link,{id})=>clear(link.chooser,id),options:(link,body)=>link.options.set(body),optionsClosed:(link,{
-id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),copied:(link,{text})=>link.onCopied(text),uploaded:(link,{
-name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),window:(link,body)=>link.window.set(body),pong:(link,{t:t4})=>typeof t4=="numb\
-er"&&link.roundTrip.set(performance.now()-t4),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};function clear(store,id){store.value?.
-id===id&&store.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<KEPT_DOWNLOADS?null:[...all.values()].find(
-({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text=new TextEncoder().encode(JSON.stringify(
-header)),whole=new Uint8Array(2+text.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text.length),whole.set(text,2),whole.set(new Uint8Array(
-bytes2),2+text.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){try{
-localStorage.setItem(NAME,name)}catch{}}function span(ms){return ms<1?"< 1 ms":ms<1e3?`${Math.round(ms)} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(
+id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),passkey:(link,body)=>link.passkey.set(body),copied:(link,{
+text})=>link.onCopied(text),uploaded:(link,{name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),window:(link,body)=>link.window.set(
+body),pong:(link,{t:t4})=>typeof t4=="number"&&link.roundTrip.set(performance.now()-t4),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(
+reason)};function clear(store,id){store.value?.id===id&&store.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.
+size<KEPT_DOWNLOADS?null:[...all.values()].find(({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){
+let text=new TextEncoder().encode(JSON.stringify(header)),whole=new Uint8Array(2+text.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text.
+length),whole.set(text,2),whole.set(new Uint8Array(bytes2),2+text.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(
+NAME)||""}catch{return""}}function saveName(name){try{localStorage.setItem(NAME,name)}catch{}}function span(ms){return ms<1?"< 1 ms":ms<1e3?`${Math.round(ms)} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(
 ms/6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
 floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function number(n3,atLeast=!1){return`${new Intl.NumberFormat("en").format(n3)}${atLeast?"+":""}`}function count(n3,one,many=`${one}s`){return`${number(n3)} ${n3===1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.
-log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.round(size)} ${["","kB","MB","GB","TB"][step]}`}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;this.list.set([...this.list.value.slice(-3),{id,...toast}]),
-toast.tone!=="bad"&&setTimeout(()=>this.close(id),toast.more||toast.actions?LONG_MS:SHOWN_MS)}close(id){this.list.set(this.list.value.filter(toast=>toast.id!==id))}};
-function ToastArea({toasts}){let list=useStore(toasts.list);return html`<div class="toasts" role="status" aria-live="polite">
+log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.round(size)} ${["","kB","MB","GB","TB"][step]}`}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;return this.list.set([...this.list.value.slice(-3),{id,...toast}]),
+toast.tone!=="bad"&&setTimeout(()=>this.close(id),toast.more||toast.actions?LONG_MS:SHOWN_MS),id}close(id){this.list.set(this.list.value.filter(toast=>toast.id!==
+id))}};function ToastArea({toasts}){let list=useStore(toasts.list);return html`<div class="toasts" role="status" aria-live="polite">
     ${list.map(toast=>html`<div key=${toast.id} class="toast ${toast.tone||"plain"}">
       <div>
         <p class="toast-text">${toast.text}</p>
@@ -538,8 +538,8 @@ html`<button type="button" class="icon-button" aria-label="Reload" title="Reload
   </div>`}var SAME_ERROR_MS=4e3;function LiveView({link,owner=null}){let[toasts]=d2(()=>new Toasts),[zoom]=d2(()=>new Zoom),[pasting,setPasting]=d2(!1),phase=useStore(link.
 phase),hello=useStore(link.hello),control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStore(link.tabs),crashed=!!tabs.find(tab=>tab.id===
 active)?.crashed,drives=phase.name==="live"&&control.you&&!hello?.readonly,view=T2(null),title=owner?.profile?.name||page?.title||"Live view";A2(()=>(document.title=
-`${title} — Warren`,()=>{document.title="Warren"}),[title]),useErrors(link,toasts);let leave=()=>view.current.querySelector(".live-address input").focus(),type=()=>view.
-current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
+`${title} — Warren`,()=>{document.title="Warren"}),[title]),useErrors(link,toasts),usePasskeys(link,toasts);let leave=()=>view.current.querySelector(".live-ad\
+dress input").focus(),type=()=>view.current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
     <header class="live-bars">
       <${Bar} ...${{link,zoom,owner,drives,toasts,view,paste:()=>setPasting(!0)}} />
       <div class="live-top">
@@ -547,6 +547,8 @@ current.querySelector(".typing").focus();return html`<div class="live" ref=${vie
       </div>
       ${!hello?.readonly&&html`<div class="live-row">
         <${Address} link=${link} drives=${drives} />
+        ${drives&&hello?.passkeys&&html`<button type="button" class="button small passkey-button" title="Press it before the site’s button: this tab may then make or use one passkey, within a minute" onClick=${()=>link.
+send({type:"passkey"})}><${Icon} name="key" />Allow passkey</button>`}
         ${drives&&html`<button type="button" class="icon-button keyboard-button" aria-label="Show the keyboard" title="Show the keyboard" onClick=${type}><${Icon} name="keyboard" /></button>`}
       </div>`}
     </header>
@@ -566,8 +568,11 @@ current.querySelector(".typing").focus();return html`<div class="live" ref=${vie
     <${ToastArea} toasts=${toasts} />
   </div>`}function TabName({link}){let page=useStore(link.page);return html`<p class="live-tab-only"><bdi>${page?.title||page?.url||""}</bdi></p>`}function useErrors(link,toasts){
 A2(()=>{let last={text:"",at:0};return link.error.watch(({message,code})=>{let text=message||`The server refused that (${code}).`;text===last.text&&performance.
-now()-last.at<SAME_ERROR_MS||(last={text,at:performance.now()},toasts.say({text}))})},[link])}function Overlay({link,phase,drives,crashed,home,start,starting}){
-let{tabs=[]}=useStore(link.tabs),hello=useStore(link.hello);return phase.name!=="live"?html`<${Away} ...${{link,phase,home,start,starting}} />`:crashed?html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
+now()-last.at<SAME_ERROR_MS||(last={text,at:performance.now()},toasts.say({text}))})},[link])}function usePasskeys(link,toasts){A2(()=>{let last=0;return link.passkey.
+watch(({tab,seconds})=>{let one=link.tabs.value.tabs.find(({id})=>id===tab);toasts.close(last),last=toasts.say({text:`“${one?.title||one?.url||"This tab"}” ma\
+y make or use one passkey within ${span(seconds*1e3)}.`,more:"Press the site’s button now. If the site waits already, reload its page first.",tone:"good"})})},
+[link])}function Overlay({link,phase,drives,crashed,home,start,starting}){let{tabs=[]}=useStore(link.tabs),hello=useStore(link.hello);return phase.name!=="live"?
+html`<${Away} ...${{link,phase,home,start,starting}} />`:crashed?html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
       ${drives&&html`<button type="button" class="button primary" onClick=${()=>link.send({type:"go",do:"reload"})}><${Icon} name="reload" />Reload</button>`}<//>`:
 hello&&tabs.length===0&&drives?html`<${Card} title="No tab is open"><button type="button" class="button primary" onClick=${()=>link.send({type:"tab",do:"open",url:"\
 about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Card({title,children}){return html`<div class="over" role="status"><div class="over-card"><h2>${title}</h2>${children}</div></div>`}

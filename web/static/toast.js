@@ -10,11 +10,12 @@ export class Toasts {
   list = new Store([]);
   #last = 0;
 
-  // say shows a message: {text, more, tone: "good"|"wait"|"bad"|"plain", actions: [{label, run}]}; action stands for one.
+  // say shows a message, and returns its id for close: {text, more, tone: "good"|"wait"|"bad"|"plain", actions: [{label, run}]}; action stands for one.
   say(toast) {
     const id = ++this.#last;
     this.list.set([...this.list.value.slice(-3), { id, ...toast }]);
     if (toast.tone !== 'bad') setTimeout(() => this.close(id), toast.more || toast.actions ? LONG_MS : SHOWN_MS);
+    return id;
   }
 
   close(id) {

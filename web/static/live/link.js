@@ -82,6 +82,7 @@ export class LiveLink {
   uploads = new Store(new Map()); // bytes that the server has received, by file name
   options = new Store(null);
   downloads = new Store(new Map());
+  passkey = new Store(null); // the last permission: {tab, seconds}
   copied = new Store(null); // the last copied text; `asked`: by the button
   window = new Store({ resized: false }); // a viewer has resized the browser's window
   error = new Store(null);
@@ -334,6 +335,7 @@ const HANDLERS = {
   options: (link, body) => link.options.set(body),
   optionsClosed: (link, { id }) => clear(link.options, id),
   download: (link, body) => link.downloads.set(withDownload(link.downloads.value, body)),
+  passkey: (link, body) => link.passkey.set(body),
   copied: (link, { text }) => link.onCopied(text),
   uploaded: (link, { name, received }) => link.uploads.set(new Map(link.uploads.value).set(name, received)),
   window: (link, body) => link.window.set(body),

@@ -35,6 +35,7 @@ export function LiveView({ link, owner = null }) {
     return () => { document.title = 'Warren'; };
   }, [title]);
   useErrors(link, toasts);
+  usePasskeys(link, toasts);
   const leave = () => view.current.querySelector('.live-address input').focus();
   const type = () => view.current.querySelector('.typing').focus();
   return html`<div class="live" ref=${view}>
@@ -45,6 +46,7 @@ export function LiveView({ link, owner = null }) {
       </div>
       ${!hello?.readonly && html`<div class="live-row">
         <${Address} link=${link} drives=${drives} />
+        ${drives && hello?.passkeys && html`<button type="button" class="button small passkey-button" title="Press it before the site’s button: this tab may then make or use one passkey, within a minute" onClick=${() => link.send({ type: 'passkey' })}><${Icon} name="key" />Allow passkey</button>`}
         ${drives && html`<button type="button" class="icon-button keyboard-button" aria-label="Show the keyboard" title="Show the keyboard" onClick=${type}><${Icon} name="keyboard" /></button>`}
       </div>`}
     </header>
@@ -80,6 +82,19 @@ function useErrors(link, toasts) {
       if (text === last.text && performance.now() - last.at < SAME_ERROR_MS) return;
       last = { text, at: performance.now() };
       toasts.say({ text });
+    });
+  }, [link]);
+}
+
+// usePasskeys says that a tab may use a passkey, and for how long.
+function usePasskeys(link, toasts) {
+  useEffect(() => {
+    let last = 0;
+    return link.passkey.watch(({ tab, seconds }) => {
+      const one = link.tabs.value.tabs.find(({ id }) => id === tab);
+      toasts.close(last);
+      last = toasts.say({ text: `“${one?.title || one?.url || 'This tab'}” may make or use one passkey within ${span(seconds * 1000)}.`,
+        more: 'Press the site’s button now. If the site waits already, reload its page first.', tone: 'good' });
     });
   }, [link]);
 }

@@ -43,6 +43,7 @@ export function toValues(profile, workspace = '') {
     snapshots: p.snapshots || '',
     args: (p.args || []).join('\n'),
     extensions: p.extensions || [],
+    passkeys: p.passkeys || 'off',
   };
 }
 
@@ -90,6 +91,7 @@ export function toBody(values) {
     snapshots: values.snapshots || null,
     args: linesOf(values.args),
     extensions: values.extensions,
+    passkeys: values.passkeys,
   };
 }
 
@@ -117,6 +119,7 @@ export const CHOICES = {
   consistency: [['warn', 'Start with a warning'], ['block', 'Do not start'], ['off', 'Start without a warning']],
   backgroundTraffic: [['refuse', 'Block Chrome’s background requests'], ['allow', 'Send them through the proxy']],
   snapshots: [['', 'As the server does'], ['on', 'After each stop'], ['off', 'Never by itself']],
+  passkeys: [['off', 'Sites get none'], ['auto', 'Sites make and use them by themselves'], ['ask', 'A person allows each use']],
   fallbackCountry: [['same', 'Only in the same country'], ['any', 'In any country']],
 };
 
@@ -154,6 +157,7 @@ export const FIELDS = [
   { label: 'Local ports under another name', names: ['localhostVia'], words: text('localhostVia', 'None') },
   { label: 'Background requests', names: ['backgroundTraffic'], words: chosen('backgroundTraffic') },
   { label: 'Extensions', names: ['extensions'], words: ({ extensions }) => (extensions.length ? `${extensions.length}, ${extensions.filter(({ enabled }) => enabled).length} of them on` : 'None') },
+  { label: 'Passkeys', names: ['passkeys'], words: chosen('passkeys') },
   { label: 'Snapshots', names: ['snapshots'], words: chosen('snapshots') },
   { label: 'Chrome switches', names: ['args'], words: text('args', 'None') },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,copyText,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,
-span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-7UQCZM2M.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-WGGIKGQB.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -308,8 +308,8 @@ set({latency,rate:this.#drawn.length})}};var FIRST_WAIT_MS=1e3,LONGEST_WAIT_MS=1
 open("GET",this.path),{status:200,words:""}}catch(problem){return{status:problem.status,words:problem.message}}}download(id){return{fetch:async()=>(await this.#api.
 open("GET",`${this.path}/downloads/${encodeURIComponent(id)}`)).blob()}}},LiveLink=class{phase=new Store({name:"connecting"});hello=new Store(null);tabs=new Store(
 {active:"",tabs:[]});page=new Store(null);control=new Store({holder:null,you:!1,viewers:[],asking:[]});script=new Store({active:!1});cursor=new Store("default");dialog=new Store(
-null);chooser=new Store(null);uploads=new Store(new Map);options=new Store(null);downloads=new Store(new Map);copied=new Store(null);window=new Store({resized:!1});error=new Store(
-null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;#askedToCopy=!1;constructor(access){
+null);chooser=new Store(null);uploads=new Store(new Map);options=new Store(null);downloads=new Store(new Map);passkey=new Store(null);copied=new Store(null);window=new Store(
+{resized:!1});error=new Store(null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;#askedToCopy=!1;constructor(access){
 this.access=access}begin(){let soon=()=>document.visibilityState==="visible"&&this.#reconnectSoon();return addEventListener("online",soon),document.addEventListener(
 "visibilitychange",soon),this.#ping=setInterval(()=>this.#sendPing(),PING_MS),this.meter.begin(),this.connect(),()=>{this.#ended=!0,removeEventListener("online",
 soon),document.removeEventListener("visibilitychange",soon),clearInterval(this.#ping),clearTimeout(this.#timer),this.meter.end(),this.#disconnect()}}async connect(){
@@ -343,14 +343,14 @@ size};socket.send(pack(header,bytes2))}while(at<content.size)}}},HANDLERS={__pro
 body),page:(link,body)=>link.page.set(body),control:(link,body)=>link.control.set({asking:[],viewers:[],...body}),script:(link,body)=>link.script.set({...body,at:performance.
 now()}),cursor:(link,{cursor})=>link.cursor.set(cursor),dialog:(link,body)=>link.dialog.set(body),dialogClosed:(link,{id})=>clear(link.dialog,id),chooser:(link,body)=>{
 link.uploads.set(new Map),link.chooser.set(body)},chooserClosed:(link,{id})=>clear(link.chooser,id),options:(link,body)=>link.options.set(body),optionsClosed:(link,{
-id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),copied:(link,{text:text2})=>link.onCopied(text2),
-uploaded:(link,{name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),window:(link,body)=>link.window.set(body),pong:(link,{t})=>typeof t==
-"number"&&link.roundTrip.set(performance.now()-t),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};function clear(store2,id){store2.
-value?.id===id&&store2.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<KEPT_DOWNLOADS?null:[...all.values()].
-find(({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text2=new TextEncoder().encode(JSON.stringify(
-header)),whole=new Uint8Array(2+text2.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text2.length),whole.set(text2,2),whole.set(new Uint8Array(
-bytes2),2+text2.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){
-try{localStorage.setItem(NAME,name)}catch{}}var TYPED_MS=800;function Prompt({title:title2,drives,refuse,children,foot}){let box=T(null),titleId=P();F(()=>{let before=document.activeElement;return drives?
+id})=>clear(link.options,id),download:(link,body)=>link.downloads.set(withDownload(link.downloads.value,body)),passkey:(link,body)=>link.passkey.set(body),copied:(link,{
+text:text2})=>link.onCopied(text2),uploaded:(link,{name,received})=>link.uploads.set(new Map(link.uploads.value).set(name,received)),window:(link,body)=>link.window.
+set(body),pong:(link,{t})=>typeof t=="number"&&link.roundTrip.set(performance.now()-t),error:(link,body)=>link.error.set(body),bye:(link,{reason})=>link.onBye(reason)};
+function clear(store2,id){store2.value?.id===id&&store2.set(null)}function withDownload(downloads,one){let all=new Map(downloads),over=all.has(one.id)||all.size<
+KEPT_DOWNLOADS?null:[...all.values()].find(({state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text2=new TextEncoder().
+encode(JSON.stringify(header)),whole=new Uint8Array(2+text2.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text2.length),whole.set(text2,
+2),whole.set(new Uint8Array(bytes2),2+text2.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}
+function saveName(name){try{localStorage.setItem(NAME,name)}catch{}}var TYPED_MS=800;function Prompt({title:title2,drives,refuse,children,foot}){let box=T(null),titleId=P();F(()=>{let before=document.activeElement;return drives?
 box.current.showModal():box.current.show(),()=>{box.current?.close(),drives&&before?.focus?.({preventScroll:!0})}},[drives]);let cancel=event=>{event.preventDefault(),
 drives&&refuse()};return html`<dialog ref=${box} class="dialog asked" closedby="none" aria-labelledby=${titleId} onCancel=${cancel}
     onKeyDown=${event=>event.key==="Escape"&&cancel(event)}>
@@ -659,8 +659,8 @@ html`<button type="button" class="icon-button" aria-label="Reload" title="Reload
   </div>`}var SAME_ERROR_MS=4e3;function LiveView({link,owner=null}){let[toasts]=d(()=>new Toasts),[zoom]=d(()=>new Zoom),[pasting,setPasting]=d(!1),phase=useStore(link.phase),
 hello=useStore(link.hello),control=useStore(link.control),page=useStore(link.page),{tabs=[],active}=useStore(link.tabs),crashed=!!tabs.find(tab=>tab.id===active)?.
 crashed,drives=phase.name==="live"&&control.you&&!hello?.readonly,view=T(null),title2=owner?.profile?.name||page?.title||"Live view";A(()=>(document.title=`${title2}\
- — Warren`,()=>{document.title="Warren"}),[title2]),useErrors(link,toasts);let leave=()=>view.current.querySelector(".live-address input").focus(),type=()=>view.
-current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
+ — Warren`,()=>{document.title="Warren"}),[title2]),useErrors(link,toasts),usePasskeys(link,toasts);let leave=()=>view.current.querySelector(".live-address in\
+put").focus(),type=()=>view.current.querySelector(".typing").focus();return html`<div class="live" ref=${view}>
     <header class="live-bars">
       <${Bar} ...${{link,zoom,owner,drives,toasts,view,paste:()=>setPasting(!0)}} />
       <div class="live-top">
@@ -668,6 +668,8 @@ current.querySelector(".typing").focus();return html`<div class="live" ref=${vie
       </div>
       ${!hello?.readonly&&html`<div class="live-row">
         <${Address2} link=${link} drives=${drives} />
+        ${drives&&hello?.passkeys&&html`<button type="button" class="button small passkey-button" title="Press it before the site’s button: this tab may then make or use one passkey, within a minute" onClick=${()=>link.
+send({type:"passkey"})}><${Icon} name="key" />Allow passkey</button>`}
         ${drives&&html`<button type="button" class="icon-button keyboard-button" aria-label="Show the keyboard" title="Show the keyboard" onClick=${type}><${Icon} name="keyboard" /></button>`}
       </div>`}
     </header>
@@ -687,9 +689,11 @@ current.querySelector(".typing").focus();return html`<div class="live" ref=${vie
     <${ToastArea} toasts=${toasts} />
   </div>`}function TabName({link}){let page=useStore(link.page);return html`<p class="live-tab-only"><bdi>${page?.title||page?.url||""}</bdi></p>`}function useErrors(link,toasts){
 A(()=>{let last={text:"",at:0};return link.error.watch(({message,code})=>{let text2=message||`The server refused that (${code}).`;text2===last.text&&performance.
-now()-last.at<SAME_ERROR_MS||(last={text:text2,at:performance.now()},toasts.say({text:text2}))})},[link])}function Overlay({link,phase,drives,crashed,home,start:start2,
-starting}){let{tabs=[]}=useStore(link.tabs),hello=useStore(link.hello);return phase.name!=="live"?html`<${Away} ...${{link,phase,home,start:start2,starting}} />`:
-crashed?html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
+now()-last.at<SAME_ERROR_MS||(last={text:text2,at:performance.now()},toasts.say({text:text2}))})},[link])}function usePasskeys(link,toasts){A(()=>{let last=0;return link.
+passkey.watch(({tab,seconds})=>{let one=link.tabs.value.tabs.find(({id})=>id===tab);toasts.close(last),last=toasts.say({text:`“${one?.title||one?.url||"This t\
+ab"}” may make or use one passkey within ${span(seconds*1e3)}.`,more:"Press the site’s button now. If the site waits already, reload its page first.",tone:"\
+good"})})},[link])}function Overlay({link,phase,drives,crashed,home,start:start2,starting}){let{tabs=[]}=useStore(link.tabs),hello=useStore(link.hello);return phase.
+name!=="live"?html`<${Away} ...${{link,phase,home,start:start2,starting}} />`:crashed?html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
       ${drives&&html`<button type="button" class="button primary" onClick=${()=>link.send({type:"go",do:"reload"})}><${Icon} name="reload" />Reload</button>`}<//>`:
 hello&&tabs.length===0&&drives?html`<${Card} title="No tab is open"><button type="button" class="button primary" onClick=${()=>link.send({type:"tab",do:"open",url:"\
 about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Card({title:title2,children}){return html`<div class="over" role="status"><div class="over-card"><h2>${title2}</h2>${children}</div></div>`}
@@ -842,29 +846,30 @@ allowLocal||[]).join(`
 `),localhostVia:(p.localhostVia||[]).join(`
 `),backgroundTraffic:p.backgroundTraffic||"refuse",fallbackProxyIds:p.fallbackProxyIds||[],fallbackCountry:p.fallbackCountry||"same",logHosts:!!p.logHosts,temporary:!!p.
 temporary,snapshots:p.snapshots||"",args:(p.args||[]).join(`
-`),extensions:p.extensions||[]}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===""?null:
-typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,height,
-deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.
-trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?void 0:values.
-proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.
-trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation===
-"own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:
-{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(
-values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.
+`),extensions:p.extensions||[],passkeys:p.passkeys||"off"}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(
+text2);return value===""?null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(
+",").map(number2),[width,height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.
+browserVersion.trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?
+void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.
+timezoneOwn.trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.
+geolocation==="own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===
+void 0?null:{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),
+allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.
 backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.
-snapshots||null,args:linesOf(values.args),extensions:values.extensions}}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([
-name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){return Object.fromEntries(Object.entries(values).map(([
-name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}var FROM_EXIT="Match the proxy",HERE="Same as this \
-computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["o\
-wn","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_on\
-ly","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a warning"],["block","Do not start"],["off","Start wi\
-thout a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them through the proxy"]],snapshots:[["","As the server d\
-oes"],["on","After each stop"],["off","Never by itself"]],fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){
-return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){
-return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||
-HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.
-join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?
-{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:
+snapshots||null,args:linesOf(values.args),extensions:values.extensions,passkeys:values.passkeys}}function changes(before,after){return Object.fromEntries(Object.
+entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){return Object.fromEntries(Object.
+entries(values).map(([name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}var FROM_EXIT="Match the prox\
+y",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],
+["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],
+webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a warning"],["block","Do not start"],
+["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them through the proxy"]],snapshots:[["",
+"As the server does"],["on","After each stop"],["off","Never by itself"]],passkeys:[["off","Sites get none"],["auto","Sites make and use them by themselves"],["\
+ask","A person allows each use"]],fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]===
+"own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||
+empty}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser versi\
+on",names:["browserVersion"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},
+{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:
+"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:
 "None"},{label:"Country of the fallbacks",names:["fallbackCountry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startU\
 rls","None")},{label:"Window",names:["headless"],words:chosen("headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneO\
 wn")},{label:"Languages",names:["locale","localeOwn"],words:chosen("locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolo\
@@ -874,11 +879,11 @@ Maximum run time",names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"
 Blocked hosts",names:["denyHosts"],words:text("denyHosts","None")},{label:"Local services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local p\
 orts under another name",names:["localhostVia"],words:text("localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgr\
 oundTraffic")},{label:"Extensions",names:["extensions"],words:({extensions})=>extensions.length?`${extensions.length}, ${extensions.filter(({enabled})=>enabled).
-length} of them on`:"None"},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"Chrome switches",names:["args"],words:text("args","None")},
-{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?
-"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+length} of them on`:"None"},{label:"Passkeys",names:["passkeys"],words:chosen("passkeys")},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"\
+Chrome switches",names:["args"],words:text("args","None")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{
+label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
 "denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","extensions",
-"temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
+"passkeys","temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
 function ProfileProxy({form,workspaceId,dealt,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,dealt,hint}} />`}function Tags2({
 form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
 entries(SYSTEMS);return html`
@@ -923,6 +928,7 @@ null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2,work
     <${Choice} form=${form} name="snapshots" label="Snapshots" wide options=${CHOICES.snapshots} />
     <${Lines} form=${form} name="args" label="Chrome switches" optional rows=${2} placeholder="--mute-audio" hint="One per line. They apply from the next start. Only switches that keep every promise are accepted." />
     <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
+    <${Choice} form=${form} name="passkeys" label="Passkeys" wide options=${CHOICES.passkeys} hint="They apply from the next start. A person allows them in the live view." />
     ${!kept2&&html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`}function NotesFields({
 form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
     ${!saved&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
@@ -930,9 +936,9 @@ form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines}
 locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen&&timezone==="auto"&&locale==="auto"&&geolocation==="auto"&&webrtc==="proxy_only"&&
 consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":"custom"}`.replace(/^./,c=>c.toUpperCase())}function networkSummary({fallbackProxyIds,
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
-a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,extensions,temporary}){
-return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length?"Custom":"Default"}function zones(){
-return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
+a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,extensions,passkeys,
+temporary}){return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length||passkeys!=="off"?"Custo\
+m":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
 return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,template,choose}){let{
 api}=useApp(),[any,setAny]=d(!!template);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||setAny(total>0),()=>{}),
 ()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template,choose,tied}} />`}} name="templateId" label="Template" hint=${template?
