@@ -122,7 +122,7 @@ func TestStateThereAndBack(t *testing.T) {
 	var kept []struct{ Name string }
 	s.do("GET", "/profiles/"+other+"/cookies?domain=shop.example", nil, 200, &kept)
 	if names := fmt.Sprint(kept); err != nil || !strings.Contains(names, "__Host-id") || strings.Contains(names, "new") {
-		t.Errorf("after %+v, %v there are %s", r, err, names)
+		t.Errorf("after %s, %v there are %s", r.body, err, names)
 	}
 	s.do("POST", "/profiles/"+other+"/clear", map[string]any{"kinds": []string{"cookies", "history"}}, 200, nil)
 	s.do("POST", "/profiles/"+other+"/clear",
