@@ -16,12 +16,13 @@ const anything = "anything"
 
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
-	"main": {"api", "userdata", "compat", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store", "proxy",
-		"shim", "web", "leaks"},
-	"api": {"comeover", "userdata", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store",
+	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store",
+		"proxy", "shim", "web", "leaks"},
+	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store",
 		"extensions", "proxy", "web"},
 	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store"},
+	"schedules":      {"runs", "snapshots", "pool", "events", "problem", "store"},
 	"pool":           {"events", "problem", "store", "proxy"},
 	"shim/shimtest":  {"shim"},
 	"shim":           {"browser", "browser/live", "browser/builds", "proxy", "state"},
@@ -47,12 +48,13 @@ var notImported = []string{"main", "bench", "tests"}
 var testsImport = map[string][]string{
 	"api":       {"archive", "shim", "shim/shimtest"}, // archives of strangers; a run without a browser
 	"runs":      {"proxy", "shim/shimtest"},
+	"schedules": {"proxy"},   // the checker of its pool
 	"snapshots": {"browser"}, // what is kept is proved by a browser that starts with it
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
 var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "browser/builds", "archive",
-	"packs", "tests"}
+	"packs", "schedules", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {

@@ -151,6 +151,7 @@ CREATE TABLE profiles (
     sources         TEXT    NOT NULL DEFAULT '' CHECK (sources = '' OR json_valid(sources)), -- identity.Sources: where its settings are from; '': all are its own
     extensions      TEXT    NOT NULL DEFAULT '[]' CHECK (extensions = '[]' OR json_valid(extensions) AND json_type(extensions) = 'array'), -- {"id", "enabled"} each
     passkeys        TEXT    NOT NULL DEFAULT 'off' CHECK (passkeys IN ('off', 'auto', 'ask')), -- who allows pages to make and use them
+    start_with_server INTEGER NOT NULL DEFAULT 0 CHECK (start_with_server IN (0, 1)), -- started when the server is up
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
@@ -169,6 +170,9 @@ CREATE INDEX profiles_with_fallbacks ON profiles (workspace_id, id) WHERE fallba
 
 -- The profiles that have extensions: searched when one is deleted.
 CREATE INDEX profiles_with_extensions ON profiles (workspace_id, id) WHERE extensions <> '[]';
+
+-- The profiles that start with the server, in the order of their creation.
+CREATE INDEX profiles_with_server ON profiles (created_at, id) WHERE start_with_server = 1;
 
 -- Running and failed profiles: few rows, read at every boot.
 CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stopped';
@@ -197,6 +201,47 @@ CREATE TABLE templates (
 
 -- The list of templates, newest first.
 CREATE INDEX templates_created ON templates (created_at, id);
+
+-- A schedule: when something is done with profiles or proxies. It refers to none of them, so that they can be deleted.
+CREATE TABLE schedules (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    workspace_id TEXT    NOT NULL REFERENCES workspaces (id),
+    name         TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    search_key   TEXT    NOT NULL, -- store.Fold(name), for the filter of lists
+    enabled      INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    cron         TEXT    NOT NULL DEFAULT '', -- five fields; '': every_ms
+    time_zone    TEXT    NOT NULL DEFAULT '', -- an IANA name; '': without cron
+    every_ms     INTEGER, -- NULL: cron
+    action       TEXT    NOT NULL CHECK (action IN ('start', 'stop', 'check', 'snapshot', 'rotate')),
+    profile_ids  TEXT    CHECK (profile_ids IS NULL OR json_valid(profile_ids) AND json_type(profile_ids) = 'array'), -- what it acts on: these,
+    proxy_ids    TEXT    CHECK (proxy_ids IS NULL OR json_valid(proxy_ids) AND json_type(proxy_ids) = 'array'), -- or these,
+    tag          TEXT, -- or what has this tag then
+    start_urls   TEXT    CHECK (start_urls IS NULL OR json_valid(start_urls) AND json_type(start_urls) = 'array'), -- instead of the profile's; NULL: those
+    max_run_ms   INTEGER, -- instead of the profile's; NULL: that
+    catch_up     INTEGER NOT NULL DEFAULT 0 CHECK (catch_up IN (0, 1)), -- run once for occurrences that were missed
+    next_at      INTEGER, -- the next occurrence; NULL: none, such as while it is not enabled
+    planned_at   INTEGER NOT NULL DEFAULT 0, -- what the clock showed when next_at was computed: a later time means that the clock was set back
+    last_run     TEXT    CHECK (last_run IS NULL OR json_valid(last_run)), -- schedules.Occurrence: of the last occurrence that ran
+    missed       INTEGER NOT NULL DEFAULT 0, -- occurrences at which no server ran, or the machine slept; missed_at is the last of them
+    missed_at    INTEGER,
+    skipped      INTEGER NOT NULL DEFAULT 0, -- occurrences at which the one before still went on
+    skipped_at   INTEGER,
+    revision     INTEGER NOT NULL DEFAULT 1, -- increases with each change by a caller; the ETag
+    created_at   INTEGER NOT NULL,
+    updated_at   INTEGER NOT NULL,
+    CHECK ((cron = '') = (time_zone = '') AND (cron = '') = (every_ms IS NOT NULL)),
+    CHECK ((profile_ids IS NOT NULL) + (proxy_ids IS NOT NULL) + (tag IS NOT NULL) = 1)
+) STRICT;
+
+-- The list of schedules, newest first.
+CREATE INDEX schedules_created ON schedules (created_at, id);
+
+-- Those of a workspace: to count them, and for the foreign key when it is deleted.
+CREATE INDEX schedules_of_workspace ON schedules (workspace_id, id);
+
+-- The schedules that are due next, and those that were planned while the clock was ahead.
+CREATE INDEX schedules_due ON schedules (next_at, id) WHERE next_at IS NOT NULL;
+CREATE INDEX schedules_planned ON schedules (planned_at, id) WHERE next_at IS NOT NULL;
 
 -- A package of an extension. Its files lie unpacked in a folder that is called after its sha256 (package extensions).
 CREATE TABLE extensions (
@@ -413,6 +458,12 @@ BEGIN
     SELECT RAISE(ABORT, 'workspace_id never changes');
 END;
 
+CREATE TRIGGER schedules_workspace_fixed BEFORE UPDATE OF workspace_id ON schedules
+WHEN old.workspace_id <> new.workspace_id
+BEGIN
+    SELECT RAISE(ABORT, 'workspace_id never changes');
+END;
+
 CREATE TRIGGER proxies_workspace_fixed BEFORE UPDATE OF workspace_id ON proxies
 WHEN old.workspace_id <> new.workspace_id
 BEGIN
@@ -493,6 +544,11 @@ END;
 CREATE TRIGGER templates_remembered AFTER DELETE ON templates
 BEGIN
     INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'template', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;
+
+CREATE TRIGGER schedules_remembered AFTER DELETE ON schedules
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'schedule', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
 END;
 
 -- Only session keys are deleted, those that were unused for longest.

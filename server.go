@@ -24,6 +24,7 @@ import (
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
+	"warren/schedules"
 	"warren/shim"
 	"warren/store"
 	"warren/web"
@@ -56,6 +57,8 @@ type product struct {
 	pool   *pool.Pool
 	runs   *runs.Manager
 	api    *api.API
+
+	schedules *schedules.Scheduler
 }
 
 // serve opens the data folder, the store, the listener and the parts, serves until ctx ends, and closes all in reverse order.
@@ -106,18 +109,25 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	p.runs.KeepSpare()
 	var background sync.WaitGroup
 	defer func() { end(); background.Wait() }()
-	background.Go(func() { p.keepSweeping(life) })
+	p.workBeside(life, cfg, &background)
 	background.Go(func() { cfg.certificate.keep(life, reload, log) })
-	background.Go(func() { p.keepBackups(life, cfg) })
-	background.Go(func() { p.pool.KeepChecking(life) })
-	background.Go(func() { p.runs.FollowExits(life) })
-	background.Go(func() { p.runs.KeepWarm(life, api.DefaultProfile()) })
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 		return p.stop(context.WithoutCancel(ctx), end)
 	}
+}
+
+// workBeside starts what the server does beside answering requests, until life ends. background waits for it.
+func (p *product) workBeside(life context.Context, cfg *serveConfig, background *sync.WaitGroup) {
+	background.Go(func() { p.keepSweeping(life) })
+	background.Go(func() { p.keepBackups(life, cfg) })
+	background.Go(func() { p.pool.KeepChecking(life) })
+	background.Go(func() { p.runs.FollowExits(life) })
+	background.Go(func() { p.schedules.StartWithServer(life) })
+	background.Go(func() { p.schedules.Keep(life) })
+	background.Go(func() { p.runs.KeepWarm(life, api.DefaultProfile()) })
 }
 
 // build makes the pool, the runs and the API. Their background work ends with life.
@@ -132,12 +142,13 @@ func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr
 	if p.runs, err = runs.New(life, cfg.runs(own), p.log, p.store, p.events, p.pool); err != nil {
 		return err
 	}
+	p.schedules = schedules.New(p.log, p.store, p.events, p.pool, p.runs)
 	site, err := web.New()
 	if err != nil {
 		return err
 	}
 	p.api = api.New(api.Deps{Config: cfg.api(address), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs, Events: p.events,
-		Site: site})
+		Site: site, Schedules: p.schedules})
 	return nil
 }
 

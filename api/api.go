@@ -16,6 +16,7 @@ import (
 	"warren/events"
 	"warren/pool"
 	"warren/runs"
+	"warren/schedules"
 	"warren/store"
 	"warren/web"
 )
@@ -29,6 +30,8 @@ type Deps struct {
 	Runs   *runs.Manager
 	Events *events.Log
 	Site   *web.Site
+
+	Schedules *schedules.Scheduler
 }
 
 // API is the HTTP server of Warren. New sets its fields; they do not change while it serves.
@@ -46,6 +49,7 @@ type API struct {
 	adding       chan struct{} // semaphore: one token for each package of an extension that is being unpacked
 	listsRead    chan struct{} // semaphore: lists of profiles that are read into memory
 	runs         *runs.Manager
+	schedules    *schedules.Scheduler
 	events       *events.Log
 	pool         *pool.Pool
 	site         *web.Site
@@ -75,7 +79,7 @@ type API struct {
 // New returns an API with its routes registered. It serves nothing until Serve.
 func New(d Deps) *API {
 	useOurErrors()
-	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, events: d.Events, pool: d.Pool, site: d.Site,
+	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, schedules: d.Schedules, events: d.Events, pool: d.Pool, site: d.Site,
 		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), loginCodes: newTickets(), authFailures: newAuthFailures(),
 		idempotency: newIdempotency(d.Store, d.Log), started: time.Now(),
 		mux: http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},

@@ -26,6 +26,7 @@ import (
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
+	"warren/schedules"
 	"warren/shim"
 	"warren/store"
 	"warren/testnet"
@@ -138,7 +139,8 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	must(err)
 	site, err := web.New()
 	must(err)
-	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Site: site})
+	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Site: site,
+		Schedules: schedules.New(log, st, ev, px, rs)})
 	a.base = a.srv.Base()
 	if _, err := rs.Browser(ctx); err != nil {
 		t.Logf("no browser: %v", err)
@@ -148,8 +150,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	must(rs.RecoverDeletions(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { a.srv.Serve(listener) }) //nolint:errcheck // it ends with the server
-	wg.Go(func() { px.KeepChecking(ctx) })
-	wg.Go(func() { rs.FollowExits(ctx) })
+	goAll(ctx, &wg, px.KeepChecking, rs.FollowExits, a.srv.schedules.Keep)
 	a.stop = sync.OnceValue(func() error {
 		stopping, cancel := context.WithTimeout(context.Background(), runs.StopTime)
 		defer cancel()
@@ -180,6 +181,13 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 		return &testAPI{a, key}
 	}
 	return &testAPI{a, c.APIKey}
+}
+
+// goAll runs functions beside the caller until ctx ends.
+func goAll(ctx context.Context, wg *sync.WaitGroup, all ...func(context.Context)) {
+	for _, fn := range all {
+		wg.Go(func() { fn(ctx) })
+	}
 }
 
 // config returns the configuration of the API at an address.
@@ -480,6 +488,16 @@ func (a *testAPI) template(t testing.TB, members ...any) string {
 		in[members[i].(string)] = members[i+1]
 	}
 	return a.do(t, "POST", "/templates", in).want(t, 201).text("id")
+}
+
+// schedule creates a schedule that is never due during a test, and returns its id.
+func (a *testAPI) schedule(t testing.TB, members ...any) string {
+	t.Helper()
+	in := map[string]any{"name": "s", "everyMs": 31536000000, "action": "snapshot", "tag": "t"}
+	for i := 0; i+1 < len(members); i += 2 {
+		in[members[i].(string)] = members[i+1]
+	}
+	return a.do(t, "POST", "/schedules", in).want(t, 201).text("id")
 }
 
 // raw sends bytes on a connection of their own, and returns everything that the server answers.

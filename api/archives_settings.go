@@ -84,7 +84,8 @@ func readSettings(text jsontext.Value) (in *ProfileInput, missing bool, warnings
 	}
 	missing = string(all[missingProxy]) == "true"
 	delete(all, missingProxy)
-	delete(all, "temporary") // what somebody carries over is to be kept
+	delete(all, "startWithServer") // a file starts no browsers
+	delete(all, "temporary")       // what somebody carries over is to be kept
 	schemas := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	schema := huma.SchemaFromType(schemas, reflect.TypeFor[ProfileInput]())
 	in = &ProfileInput{}

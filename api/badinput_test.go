@@ -75,6 +75,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false},
 		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false},
 		{"passkeys", "text", false, false}, {"extensions", "uses", false, false},
+		{"startWithServer", "boolean", false, false},
 		{"args", "list", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true},
 		{"username", "text", true, false},
@@ -86,9 +87,15 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"preflight", "text", false, false}, {"dryRun", "boolean", false, false}, {"debugPort", "boolean", false, false},
 		{"repair", "boolean", false, false}}
 	address := map[string]any{"type": "socks5", "host": "bad.example", "port": 1080, "username": "u"}
+	scheduleMembers := []member{{"name", "text", true, true}, {"workspaceId", "text", true, false}, {"enabled", "boolean", false, false},
+		{"action", "text", false, true}, {"cron", "text", false, false}, {"timeZone", "text", false, false},
+		{"everyMs", "integer", false, false}, {"tag", "text", true, false}, {"profileIds", "list", false, false},
+		{"proxyIds", "list", false, false}, {"startUrls", "list", false, false}, {"maxRunMs", "integer", false, false},
+		{"catchUp", "boolean", false, false}}
 	return []bodied{
 		{"POST", "/profiles", map[string]any{"name": "bad"}, profileMembers, true},
 		{"PUT", "/profiles/" + profile, nil, profileMembers, true}, {"PATCH", "/profiles/" + profile, nil, profileMembers, true},
+		{"POST", "/schedules", map[string]any{"name": "bad", "everyMs": 31536000000, "action": "start", "tag": "t"}, scheduleMembers, true},
 		{"POST", "/proxies", address, proxyMembers, true}, {"POST", "/proxies/check", address, proxyMembers, true},
 		{"PUT", "/proxies/" + proxy, map[string]any{"username": "u"}, proxyMembers, true}, {"PATCH", "/proxies/" + proxy,
 			map[string]any{"username": "u"}, proxyMembers, true},
@@ -270,7 +277,8 @@ func queryCases(profile string) (out []badCase) {
 			}
 		}
 	}
-	for _, path := range []string{"/profiles", "/proxies", "/keys", "/workspaces", "/templates", "/runs", "/profiles/" + profile,
+	for _, path := range []string{"/profiles", "/proxies", "/keys", "/workspaces", "/templates", "/schedules", "/runs",
+		"/profiles/" + profile,
 		"/profiles/" +
 			profile + "?trashed=false"} {
 		for _, name := range []string{"nope", "Page", "LIMIT", "page[]", "page[gt]", "$where", "x\x00y", "\xff", "__proto__", "callback"} {
@@ -291,7 +299,7 @@ func (a *testAPI) inventory(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
 	for _, path := range []string{"/profiles?limit=200", "/profiles?limit=200&trashed=true", "/proxies", "/keys?limit=200",
-		"/workspaces?limit=200", "/templates?limit=200", "/runs"} {
+		"/workspaces?limit=200", "/templates?limit=200", "/schedules?limit=200", "/runs"} {
 		b.Write(a.do(t, "GET", path, nil).want(t, 200).body)
 	}
 	return b.String()

@@ -53,6 +53,7 @@ func (in *batchCreate) Resolve(ctx huma.Context) []error {
 	var f faults
 	f.require(in.Body.Name.Set, "body.name", enterName)
 	in.Body.check(&f)
+	f.mayStartWithServer(callerOf(ctx.Context()), &in.Body.ProfileInput)
 	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()
 }

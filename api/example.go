@@ -15,6 +15,7 @@ const (
 	exampleProxyID    = "0199a1c2-7d3e-7a10-8a55-0123456789cd"
 	exampleSnapshotID = "0199a1c2-7d3e-7a10-8a55-01234567cafe"
 	exampleTemplateID = "0199a1c2-7d3e-7a10-8a55-01234567beef"
+	exampleScheduleID = "0199a1c2-7d3e-7a10-8a55-01234567feed"
 	exampleRunID      = "0199a1c2-7d3e-7a10-8a55-0123456789ef"
 )
 

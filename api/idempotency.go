@@ -43,7 +43,7 @@ func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 func (i *idempotency) covers(pattern string) bool {
 	switch strings.Replace(pattern, " "+Prefix, " ", 1) {
 	case "POST /profiles", "POST /profiles/batch", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
-		"POST /templates",
+		"POST /templates", "POST /schedules",
 		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities",
 		"POST /profiles/{id}/clone", importRoute, addExtensionRoute:
 		return true

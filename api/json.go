@@ -191,6 +191,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.raw("args", string(p.Args))
 	o.bool("temporary", p.Temporary)
 	orNullMember(o, "snapshots", p.Snapshots, (*object).text)
+	o.bool("startWithServer", p.StartWithServer)
 	o.raw("extensions", string(p.Extensions))
 	o.text("passkeys", p.Passkeys)
 	o.text("status", p.Status)

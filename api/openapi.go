@@ -31,7 +31,8 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "extensions"},
 		{Name: "keys"},
 		{Name: "session-keys"}, {Name: "login-links"}, {Name: "tickets"},
-		{Name: "workspaces"}, {Name: "templates"}, {Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
+		{Name: "workspaces"}, {Name: "templates"}, {Name: "schedules"},
+		{Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
 }
 
 // describeOperation sets what every operation has: its tag, its description with the scope, its errors.
@@ -70,6 +71,7 @@ func describeOperation(op *huma.Operation, sc store.Right) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "createProfiles": {409}, "addProxy": {409}, "createKey": {409}, "createWorkspace": {409},
 	"createTemplate": {409}, "updateTemplate": {409, 412}, "patchTemplate": {409, 412}, "deleteTemplate": {412},
+	"createSchedule": {409}, "updateSchedule": {412}, "patchSchedule": {412}, "deleteSchedule": {412}, "listSchedules": {410},
 	"updateWorkspace": {412}, "putWorkspace": {412}, "listTemplates": {410},
 	"importProxies": {409}, "restoreProfile": {409},
 	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409}, "deleteExtension": {409},
@@ -144,6 +146,7 @@ func (s *API) describe() []byte {
 	requireName(o.Paths["/profiles"].Post)
 	requireName(o.Paths["/profiles/batch-create"].Post)
 	requireName(o.Paths["/templates"].Post)
+	requireName(o.Paths["/schedules"].Post)
 	of := o.Components.Schemas.Map()["TemplateSettings"].Properties
 	of["name"].Description = "1 to 200 characters, unique in the workspace."
 	of["workspaceId"].Description = strings.Replace(of["workspaceId"].Description, "owns it", "owns it, and whose profiles it is for", 1)
@@ -162,7 +165,8 @@ func (s *API) describe() []byte {
 	return doc
 }
 
-// requireName says that a profile or a template is not created without a name. Its schema is that of an update too, which needs none.
+// requireName says that a profile, a template or a schedule is not created without a name. Its schema is that of an update too, which needs
+// none.
 func requireName(op *huma.Operation) {
 	media := op.RequestBody.Content["application/json"]
 	media.Schema = &huma.Schema{AllOf: []*huma.Schema{media.Schema}, Required: []string{"name"}}
@@ -255,7 +259,7 @@ func generalProblems(path string) []*problem.Error {
 	out[0].Faults = []problem.Fault{{Location: "body",
 		Message: "The JSON breaks: invalid character 'n' at start of value after offset 12."}}
 	objects := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run",
-		"templates": "template", "workspaces": "workspace"}
+		"templates": "template", "schedules": "schedule", "workspaces": "workspace"}
 	if object := objects[strings.Split(path, "/")[1]]; object != "" {
 		out = append(out, problem.Missing(object))
 	}

@@ -142,7 +142,7 @@ func TestExamplesWork(t *testing.T) {
 	profile, gone := a.profile(t), a.profile(t)
 	a.do(t, "DELETE", "/profiles/"+gone, nil).want(t, 204)
 	a.putData(t, profile)
-	template := a.template(t)
+	template, schedule := a.template(t), a.schedule(t)
 	snapshot := a.do(t, "POST", "/profiles/"+profile+"/snapshots", nil).want(t, 201).text("id")
 	a.do(t, "DELETE", "/profiles/"+a.profile(t), nil).want(t, 204)
 	for _, op := range a.doc.operations {
@@ -164,6 +164,8 @@ func TestExamplesWork(t *testing.T) {
 			id = "default"
 		case strings.Contains(op.path, "/templates"):
 			id = template
+		case strings.Contains(op.path, "/schedules"):
+			id = schedule
 		}
 		if strings.HasSuffix(op.path, "restore") {
 			id = gone
@@ -347,7 +349,7 @@ func TestSchemaAndServerAgree(t *testing.T) {
 	profile, proxy := a.profile(t), a.proxy(t, "host", "127.0.0.1", "port", 1, "username", "u")
 	ruled := regexp.MustCompile(`^body\.(name|os|tags.*|notes|startUrls.*|timezone|locale|allowLocal.*|` +
 		`localhostVia.*|allowHosts.*|denyHosts.*|args.*|fallbackProxyIds.*|workspaceId|workspaces.*|` +
-		`proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port|path)$`)
+		`proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port|path|cron|timeZone|action|tag|profileIds.*|proxyIds.*)$`)
 	ofKept := regexp.MustCompile(`^PUT body\.temporary$`) // a profile that is kept never becomes temporary
 	n, taken, refused := 0, 0, 0
 	for _, b := range bodiedOperations(profile, proxy) {

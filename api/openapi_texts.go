@@ -29,6 +29,19 @@ var descriptions = map[string]string{
 	"updateTemplate": updateTemplateText,
 	"patchTemplate":  updateTemplateText,
 	"deleteTemplate": "Profiles that were created with it keep their settings.",
+	"listSchedules":  "Newest first. `nextRuns` has the next five occurrences of each, `lastRun` what the last one came to.",
+	"createSchedule": "At the times of `cron` in `timeZone`, or every `everyMs`, the server does `action` with the profiles or " +
+		"proxies that are named or have the `tag` then. It acts with the rights of the workspace, not of the key. A key needs the " +
+		"scope `run` too, but for snapshots. A workspace has at most 1,000 schedules (409 `schedule_limit`). Takes " +
+		"`Idempotency-Key`.\n\n" +
+		"A schedule never overlaps itself: an occurrence is `skipped` while the one before goes on. That of a start goes on until its " +
+		"runs have ended. A profile that runs already is left as it is. Occurrences at which no server ran are `missed` and not made " +
+		"up for, unless `catchUp` is true: then one runs.\n\n" +
+		"At the change to summer time, a time that does not exist is due when the clocks are put forward. One that exists twice is " +
+		"due once. An expression for every hour goes by the time that passes.",
+	"updateSchedule": updateScheduleText,
+	"patchSchedule":  updateScheduleText,
+	"deleteSchedule": "An occurrence that goes on comes to its end.",
 	"deleteProfile": "Moves the profile and its data to the trash. `permanent=true` deletes both now, also from the trash. A " +
 		"running profile is stopped first: the answer comes when its browser has exited.",
 	"startProfile": "Answers when the browser takes commands. No body is needed. Takes `Idempotency-Key`.\n\n" +
@@ -242,6 +255,11 @@ var descriptions = map[string]string{
 // updateTemplateText is the description of PUT and PATCH.
 const updateTemplateText = "Merges: an absent member stays, `null` takes a setting out of the template. `proxyId` and `proxies` replace " +
 	"each other. Profiles that were created with the template stay as they are."
+
+// updateScheduleText is the description of PUT and PATCH.
+const updateScheduleText = "Merges: an absent member stays, `null` resets it to its default. `cron` and `everyMs` replace each other, " +
+	"and so do `profileIds`, `proxyIds` and `tag`. What is due next is planned anew if the request changes when. The ETag changes " +
+	"with updates, not with occurrences. A key needs the scope `run` too, but for snapshots."
 
 // updateWorkspaceText is the description of PUT and PATCH.
 const updateWorkspaceText = "Merges: an absent member stays. The id stays: objects name their workspace by it. `defaults` are settings " +

@@ -44,6 +44,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	var f faults
 	f.require(in.Body.Name.Set, "body.name", enterName)
 	in.Body.check(&f)
+	f.mayStartWithServer(callerOf(ctx.Context()), &in.Body.ProfileInput)
 	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()
 }
@@ -159,6 +160,7 @@ func (in *profileUpdate) Resolve(ctx huma.Context) []error {
 	completable(ctx, in)
 	var f faults
 	in.Body.check(&f)
+	f.mayStartWithServer(callerOf(ctx.Context()), &in.Body)
 	return f.errors()
 }
 

@@ -44,6 +44,7 @@ type ProfileInput struct {
 	DenyHosts         opt[[]string]       `json:"denyHosts,omitempty" doc:"At most 1,000 rules as those of allowHosts: hosts that pages do not reach, even if allowHosts names them. Open connections against new rules are ended."`
 	Temporary         opt[bool]           `json:"temporary,omitempty" doc:"Delete the profile with its data when its run has ended, without the trash. Only at create or clone; false keeps a temporary one. Default: false."`
 	Snapshots         opt[string]         `json:"snapshots,omitempty" enum:"on,off" doc:"Whether a snapshot of the data is made at each graceful stop. null (the default): as the server's --snapshots says."`
+	StartWithServer   opt[bool]           `json:"startWithServer,omitempty" doc:"Start the browser when the server starts, after those that were running, in the order in which the profiles were made. Default: false."`
 	Args              opt[[]string]       `json:"args,omitempty" doc:"At most 30 switches for the browser's command line, from a list (docs/arguments.md). All others are refused: those of proxies, DNS, debugging, folders, the sandbox, extensions, certificates and features, and what other settings declare." example:"[\"--mute-audio\"]"`
 	Extensions        opt[[]extensionUse] `json:"extensions,omitempty" doc:"At most 20 extensions of the same workspace, loaded before the first page. Replaces the list. They apply from the next start." example:"[{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"enabled\":true}]"`
 	Passkeys          opt[string]         `json:"passkeys,omitempty" enum:"off,auto,ask" doc:"Whether pages make and use passkeys (docs/passkeys.md). off (the default): they have none of the profile's. auto: they do so by themselves. ask: a person allows each use in the live view. Applies from the next start."`
@@ -80,6 +81,7 @@ var settings = []setting{
 	newSetting("temporary", runs.NoEffect, false, asIs[bool], nil),
 	newSetting("snapshots", runs.NoEffect, nil, pointer[string], nil),
 	newSetting("args", runs.NextStart, "[]", jsonList[[]string], (*faults).arguments),
+	newSetting("startWithServer", runs.NoEffect, false, asIs[bool], nil),
 	newSetting("extensions", runs.NextStart, "[]", jsonUses, (*faults).extensionUses),
 	newSetting("passkeys", runs.NextStart, "off", text[string], nil),
 	newSetting("consistency", runs.NoEffect, "warn", text[string], nil),

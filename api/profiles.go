@@ -49,6 +49,7 @@ type profileJSON struct {
 	Args              rawStrings      `json:"args"`
 	Temporary         bool            `json:"temporary"`
 	Snapshots         *string         `json:"snapshots" enum:"on,off"`
+	StartWithServer   bool            `json:"startWithServer"`
 	Extensions        rawUses         `json:"extensions"`
 	Passkeys          string          `json:"passkeys" enum:"off,auto,ask"`
 	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
@@ -132,7 +133,7 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 		AllowLocal: rawStrings(row.AllowLocal), LocalhostVia: rawStrings(row.LocalhostVia),
 		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts), LogHosts: row.LogHosts,
 		Temporary: row.Temporary, Snapshots: row.Snapshots, Args: rawStrings(row.Args), TemplateID: row.TemplateID,
-		Extensions: rawUses(row.Extensions), Passkeys: row.Passkeys,
+		StartWithServer: row.StartWithServer, Extensions: rawUses(row.Extensions), Passkeys: row.Passkeys,
 		DiskBytes: row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
 		CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
 	}

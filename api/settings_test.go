@@ -23,9 +23,10 @@ func settingSamples() map[string]string {
 		"geolocation": `"off"`, "webrtc": `"off"`, "screen": `{"width":800,"height":600}`, "headless": `true`, "idleTimeoutMs": `1000`,
 		"maxRunMs": `1000`, "backgroundTraffic": `"allow"`, "allowLocal": `["localhost:1"]`, "logHosts": `true`, "localhostVia": `["1"]`,
 		"allowHosts": `["a.example"]`, "denyHosts": `["b.example"]`, "consistency": `"off"`, "temporary": `true`, "snapshots": `"off"`,
-		"args":       `["--mute-audio"]`,
-		"passkeys":   `"ask"`,
-		"extensions": `[{"id":"e","enabled":false}]`}
+		"args":            `["--mute-audio"]`,
+		"passkeys":        `"ask"`,
+		"startWithServer": `true`,
+		"extensions":      `[{"id":"e","enabled":false}]`}
 }
 
 // notSettings are columns of a profile that no owner decides, and what computes them.

@@ -173,6 +173,7 @@ func (in *templateCreate) Resolve(ctx huma.Context) []error {
 	var f faults
 	f.require(in.Body.Name.Set, "body.name", enterName)
 	in.Body.check(&f)
+	f.mayStartWithServer(callerOf(ctx.Context()), &in.Body.ProfileInput)
 	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()
 }
@@ -249,6 +250,7 @@ func (in *templateUpdate) Resolve(ctx huma.Context) []error {
 	completable(ctx, in)
 	var f faults
 	in.Body.check(&f)
+	f.mayStartWithServer(callerOf(ctx.Context()), &in.Body.ProfileInput)
 	return f.errors()
 }
 

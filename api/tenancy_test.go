@@ -51,6 +51,8 @@ func (w *tenants) make(t testing.TB, kind, workspace, fate string) string {
 		id = w.proxy(t, "workspaceId", workspace, "host", "127.0.0.1", "port", 1, "username", fmt.Sprint("u", n))
 	case "key":
 		_, id = w.newKey(t, "read", workspace)
+	case "schedule":
+		id = w.schedule(t, "workspaceId", workspace, "name", fmt.Sprint("s", n))
 	case "template":
 		id = w.template(t, "workspaceId", workspace, "name", fmt.Sprint("t", n))
 	default:
@@ -67,7 +69,8 @@ func (w *tenants) make(t testing.TB, kind, workspace, fate string) string {
 
 // pathOf is where the objects of a kind are.
 func pathOf(kind string) string {
-	return map[string]string{"profile": "profiles", "proxy": "proxies", "key": "keys", "template": "templates"}[kind]
+	return map[string]string{"profile": "profiles", "proxy": "proxies", "key": "keys", "template": "templates",
+		"schedule": "schedules"}[kind]
 }
 
 // comparable returns an answer without what differs between any two: the request's id and the time. Refusals do not have the requested id.
@@ -88,7 +91,7 @@ func TestWorkspaces(t *testing.T) {
 	malformed := []string{"x", "%00", "..%2f..", "%ff", "' OR 1=1 --", strings.Repeat("9", 300), "ü", "*", "null", "0", "%"}
 	type lot struct{ theirs, deleted, erased string }
 	fixed := map[string]lot{} // by kind and workspace: no probe may change them, so all share them
-	for _, kind := range []string{"profile", "proxy", "key", "template"} {
+	for _, kind := range []string{"profile", "proxy", "key", "template", "schedule"} {
 		for _, workspace := range []string{"a", "b"} {
 			l := lot{w.make(t, kind, workspace, ""), w.make(t, kind, workspace, "deleted"), ""}
 			if kind == "profile" {
@@ -209,7 +212,7 @@ func TestListsOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newTenants(t)
 	theirs, theirProxy := w.make(t, "profile", "b", ""), w.make(t, "proxy", "b", "")
-	theirTemplate := w.make(t, "template", "b", "")
+	theirTemplate, theirSchedule := w.make(t, "template", "b", ""), w.make(t, "schedule", "b", "")
 	mine := w.make(t, "profile", "a", "")
 	w.make(t, "proxy", "a", "")
 	w.do(t, "PUT", "/profiles/"+theirs, map[string]any{"proxyId": theirProxy, "name": "secret-name",
@@ -225,13 +228,13 @@ func TestListsOfAnotherWorkspace(t *testing.T) {
 		}
 	}
 	none := func(string) any { return nil }
-	for _, path := range []string{"/profiles", "/proxies", "/runs", "/templates"} {
+	for _, path := range []string{"/profiles", "/proxies", "/runs", "/templates", "/schedules"} {
 		same("GET", path+"?workspaceId=ID", none, "b", "zz")
 		same("GET", path+"?workspaceId=ID", none, "b", strings.Repeat("w", 64))
 	}
 	for _, path := range []string{"/profiles?after=ID", "/profiles?after=ID&trashed=true", "/profiles?after=ID&sort=name",
-		"/proxies?after=ID", "/workspaces?after=ID", "/templates?after=ID"} {
-		for _, their := range []string{theirs, theirProxy, theirTemplate, trashed, "b"} {
+		"/proxies?after=ID", "/workspaces?after=ID", "/templates?after=ID", "/schedules?after=ID"} {
+		for _, their := range []string{theirs, theirProxy, theirTemplate, theirSchedule, trashed, "b"} {
 			same("GET", path, none, their, store.NewID())
 			same("GET", path, none, their, "no id at all")
 		}
@@ -248,13 +251,19 @@ func TestListsOfAnotherWorkspace(t *testing.T) {
 	same("POST", "/profiles", with("templateId"), theirTemplate, store.NewID())
 	same("POST", "/templates", with("proxyId"), theirProxy, store.NewID())
 	same("POST", "/templates", with("workspaceId"), "b", "zz")
+	same("POST", "/schedules", func(id string) any {
+		return map[string]any{"name": "x", "everyMs": 31536000000, "action": "stop", "profileIds": []string{id}}
+	}, theirs, store.NewID())
+	same("POST", "/schedules", func(id string) any {
+		return map[string]any{"name": "x", "everyMs": 31536000000, "action": "stop", "tag": "t", "workspaceId": id}
+	}, "b", "zz")
 	same("POST", "/profiles/"+mine+"/start", start, theirProxy, store.NewID())
 	same("POST", "/profiles", with("workspaceId"), "b", "zz")
 	same("PUT", "/profiles/"+mine, with("workspaceId"), "b", "zz")
 	same("POST", "/proxies", func(id string) any { return map[string]any{"url": "socks5://h:1", "workspaceId": id} }, "b", "zz")
 	same("POST", "/proxies/check", func(id string) any { return map[string]any{"url": "socks5://127.0.0.1:1", "workspaceId": id} }, "b",
 		"zz")
-	for _, path := range []string{"/profiles", "/profiles?trashed=true", "/proxies", "/workspaces", "/templates", "/runs",
+	for _, path := range []string{"/profiles", "/profiles?trashed=true", "/proxies", "/workspaces", "/templates", "/schedules", "/runs",
 		"/profiles?status=stopped", "/profiles?sort=name&order=asc"} {
 		r := a.do(t, "GET", path, nil).want(t, 200)
 		for _, member := range []string{"workspaceId", "id"} {

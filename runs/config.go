@@ -67,12 +67,13 @@ type Options struct {
 	Headless       Override[*bool] // nil: headed where there is a display
 	StartURLs      Override[[]string]
 	Proxy          Override[ProxyChoice]
-	Preflight      string // off, warn or require; "" is warn
-	DebugPort      bool   // open a debug port on this machine for clients that only take host:port
-	AllowDowngrade bool   // allow an older browser than last time, after a snapshot of the profile's data
-	Repair         bool   // go back to the newest snapshot that opens if the data are damaged
-	SetAside       bool   // with Repair: if no snapshot opens, move what is damaged out of the data, and begin it anew
-	DryRun         bool   // change nothing
+	MaxRun         Override[time.Duration] // how long the run may take
+	Preflight      string                  // off, warn or require; "" is warn
+	DebugPort      bool                    // open a debug port on this machine for clients that only take host:port
+	AllowDowngrade bool                    // allow an older browser than last time, after a snapshot of the profile's data
+	Repair         bool                    // go back to the newest snapshot that opens if the data are damaged
+	SetAside       bool                    // with Repair: if no snapshot opens, move what is damaged out of the data, and begin it anew
+	DryRun         bool                    // change nothing
 
 	Asker Asker
 }

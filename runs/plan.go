@@ -129,6 +129,9 @@ func (m *Manager) planSpec(p *plan, o Options) error {
 	if row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*row.MaxRunMs) * time.Millisecond
 	}
+	if o.MaxRun.Set {
+		p.spec.MaxRun = o.MaxRun.Value
+	}
 	if row.IdleTimeoutMs != nil {
 		p.spec.Idle = time.Duration(*row.IdleTimeoutMs) * time.Millisecond
 	}

@@ -50,6 +50,9 @@ type Started struct {
 // are namespace, launch, attach, override and ready. record lasts until the start is on disk, and later changes are applied.
 func (s *Started) Phases() []shim.Phase { return s.phases }
 
+// Ended returns a channel that is closed when the run has ended, or when this server does not watch it any more.
+func (s *Started) Ended() <-chan struct{} { return s.run.done }
+
 // UsedBrowser is the browser that a run was started with.
 type UsedBrowser struct {
 	Product string `json:"product" example:"Chromium"`

@@ -132,6 +132,7 @@ type Profile struct {
 	Sources           string
 	Extensions        string
 	Passkeys          string
+	StartWithServer   bool
 }
 
 type Proxy struct {
@@ -185,6 +186,34 @@ type Run struct {
 type RunHost struct {
 	RunID string
 	Hosts string
+}
+
+type Schedule struct {
+	ID          string
+	WorkspaceID string
+	Name        string
+	SearchKey   string
+	Enabled     bool
+	Cron        string
+	TimeZone    string
+	EveryMs     *int64
+	Action      string
+	ProfileIDs  *string
+	ProxyIDs    *string
+	Tag         *string
+	StartURLs   *string
+	MaxRunMs    *int64
+	CatchUp     bool
+	NextAt      *int64
+	PlannedAt   int64
+	LastRun     *string
+	Missed      int64
+	MissedAt    *int64
+	Skipped     int64
+	SkippedAt   *int64
+	Revision    int64
+	CreatedAt   int64
+	UpdatedAt   int64
 }
 
 type Setting struct {

@@ -11,16 +11,18 @@ import (
 
 // plainScans are the queries that may scan a table or sort, each with its reason.
 var plainScans = map[string]string{
-	"countKeys":        "keys are few",
-	"countUsableKeys":  "keys are few",
-	"hasOwnKeys":       "keys are few",
-	"trimSessions":     "sorts the session keys of one key, 100 at most",
-	"countWorkspaces":  "workspaces are few",
-	"countTemplates":   "templates are few",
-	"countKept":        "a backup reads everything anyway",
-	"listMissingHeads": "the check reads everything anyway",
-	"listWorkspaceIDs": "workspaces are few",
-	"totals":           "adds up the counters of the workspaces, which are few",
+	"countKeys":          "keys are few",
+	"countUsableKeys":    "keys are few",
+	"hasOwnKeys":         "keys are few",
+	"trimSessions":       "sorts the session keys of one key, 100 at most",
+	"countWorkspaces":    "workspaces are few",
+	"countTemplates":     "templates are few",
+	"countSchedules":     "schedules are few",
+	"interruptSchedules": "schedules are few, and it is done once, at the boot",
+	"countKept":          "a backup reads everything anyway",
+	"listMissingHeads":   "the check reads everything anyway",
+	"listWorkspaceIDs":   "workspaces are few",
+	"totals":             "adds up the counters of the workspaces, which are few",
 
 	"deleteUnfinishedIdempotency": "once, at boot",
 	"listIdempotencyOfOldForm":    "once, after an upgrade",
@@ -85,13 +87,14 @@ func queriesByName(t *testing.T) map[string]string {
 	return queries
 }
 
-var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|templates|idempotency|snapshots|packs|` +
-	`snapshot_packs)(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
+var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|templates|schedules|idempotency|snapshots|` +
+	`packs|snapshot_packs)(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
 
 // walksItsPartialIndex are the queries that may walk a whole index, because it holds few rows.
 var walksItsPartialIndex = map[string]string{
 	"listOpenRuns": "runs_open", "listOpenRunsVisible": "runs_open", "countOpenRunsVisible": "runs_open",
 	"listProfilesNotStopped": "profiles_not_stopped", "listSnapshotsDue": "profiles_snapshot_due",
+	"listProfilesToStart": "profiles_with_server",
 }
 
 func TestNoQueryScansOrSorts(t *testing.T) {

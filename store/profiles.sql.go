@@ -14,13 +14,13 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33, ?34, ?35, ?36, ?37, ?38
+    ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39
 )
 `
 
@@ -60,6 +60,7 @@ type AddProfileParams struct {
 	Args              string
 	Extensions        string
 	Passkeys          string
+	StartWithServer   bool
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -103,6 +104,7 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.Args,
 		arg.Extensions,
 		arg.Passkeys,
+		arg.StartWithServer,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -220,7 +222,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -282,12 +284,13 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.Sources,
 		&i.Extensions,
 		&i.Passkeys,
+		&i.StartWithServer,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -350,12 +353,13 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.Sources,
 		&i.Extensions,
 		&i.Passkeys,
+		&i.StartWithServer,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -424,6 +428,7 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.Sources,
 			&i.Extensions,
 			&i.Passkeys,
+			&i.StartWithServer,
 		); err != nil {
 			return nil, err
 		}
@@ -444,14 +449,14 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33, ?34, ?35, ?36, ?37, ?38
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys
+    ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server
 `
 
 type InsertProfileParams struct {
@@ -490,6 +495,7 @@ type InsertProfileParams struct {
 	Args              string
 	Extensions        string
 	Passkeys          string
+	StartWithServer   bool
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -535,6 +541,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.Args,
 		arg.Extensions,
 		arg.Passkeys,
+		arg.StartWithServer,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -589,6 +596,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.Sources,
 		&i.Extensions,
 		&i.Passkeys,
+		&i.StartWithServer,
 	)
 	return i, err
 }
@@ -598,7 +606,7 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, sources, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
     CAST(?5 AS TEXT), CAST(?6 AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(?7 AS BOOLEAN),
@@ -607,8 +615,8 @@ SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'
     CAST(?17 AS TEXT), CAST(?18 AS TEXT), CAST(?19 AS TEXT),
     CAST(?20 AS TEXT), CAST(?21 AS TEXT), CAST(?22 AS TEXT), CAST(?23 AS TEXT), CAST(?24 AS TEXT),
     CAST(?25 AS BOOLEAN), CAST(?26 AS BOOLEAN), CAST(?27 AS TEXT),
-    CAST(?28 AS TEXT), CAST(?29 AS TEXT), CAST(?30 AS TEXT), CAST(?31 AS TEXT), CAST(?32 AS TEXT), CAST(?33 AS INTEGER), CAST(?34 AS INTEGER)
-FROM jsonb_each(CAST(?35 AS TEXT))
+    CAST(?28 AS TEXT), CAST(?29 AS TEXT), CAST(?30 AS TEXT), CAST(?31 AS TEXT), CAST(?32 AS BOOLEAN), CAST(?33 AS TEXT), CAST(?34 AS INTEGER), CAST(?35 AS INTEGER)
+FROM jsonb_each(CAST(?36 AS TEXT))
 `
 
 type InsertProfilesParams struct {
@@ -643,6 +651,7 @@ type InsertProfilesParams struct {
 	Args              string
 	Extensions        string
 	Passkeys          string
+	StartWithServer   bool
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -684,6 +693,7 @@ func (q *Queries) InsertProfiles(ctx context.Context, arg InsertProfilesParams) 
 		arg.Args,
 		arg.Extensions,
 		arg.Passkeys,
+		arg.StartWithServer,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -879,7 +889,7 @@ func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfiles
 }
 
 const listProfilesFromTo = `-- name: ListProfilesFromTo :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server FROM profiles
 WHERE id >= CAST(?1 AS TEXT) AND id <= CAST(?2 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY id
@@ -950,6 +960,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 			&i.Sources,
 			&i.Extensions,
 			&i.Passkeys,
+			&i.StartWithServer,
 		); err != nil {
 			return nil, err
 		}
@@ -965,7 +976,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
@@ -1027,6 +1038,7 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.Sources,
 			&i.Extensions,
 			&i.Passkeys,
+			&i.StartWithServer,
 		); err != nil {
 			return nil, err
 		}
@@ -1069,6 +1081,40 @@ func (q *Queries) ListProfilesOfProxy(ctx context.Context, arg ListProfilesOfPro
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProfilesToStart = `-- name: ListProfilesToStart :many
+SELECT id, workspace_id FROM profiles WHERE start_with_server = 1 AND trashed_at IS NULL
+ORDER BY created_at, id LIMIT CAST(?1 AS INTEGER)
+`
+
+type ListProfilesToStartRow struct {
+	ID          string
+	WorkspaceID string
+}
+
+// ListProfilesToStart returns the profiles outside the trash that start with the server, in the order of their creation.
+func (q *Queries) ListProfilesToStart(ctx context.Context, limit int64) ([]ListProfilesToStartRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProfilesToStart, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProfilesToStartRow{}
+	for rows.Next() {
+		var i ListProfilesToStartRow
+		if err := rows.Scan(&i.ID, &i.WorkspaceID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -1349,7 +1395,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server
 `
 
 type RestoreProfileParams struct {
@@ -1409,6 +1455,7 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.Sources,
 		&i.Extensions,
 		&i.Passkeys,
+		&i.StartWithServer,
 	)
 	return i, err
 }
@@ -1472,7 +1519,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server
 `
 
 type TrashProfileParams struct {
@@ -1533,6 +1580,7 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.Sources,
 		&i.Extensions,
 		&i.Passkeys,
+		&i.StartWithServer,
 	)
 	return i, err
 }
@@ -1546,10 +1594,10 @@ UPDATE profiles SET
     background_traffic = ?19, allow_local = ?20, consistency = ?21,
     fallback_proxy_ids = ?22, fallback_country = ?23, allow_hosts = ?24, deny_hosts = ?25,
     localhost_via = ?26, log_hosts = ?27, temporary = ?28, snapshots = ?29,
-    args = ?30, extensions = ?31, passkeys = ?32, sources = ?33, updated_at = ?34, revision = revision + 1
-WHERE id = ?35 AND revision = ?36 AND trashed_at IS NULL
-  AND (CAST(?37 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?37)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys
+    args = ?30, extensions = ?31, passkeys = ?32, start_with_server = ?33, sources = ?34, updated_at = ?35, revision = revision + 1
+WHERE id = ?36 AND revision = ?37 AND trashed_at IS NULL
+  AND (CAST(?38 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?38)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server
 `
 
 type UpdateProfileParams struct {
@@ -1585,6 +1633,7 @@ type UpdateProfileParams struct {
 	Args              string
 	Extensions        string
 	Passkeys          string
+	StartWithServer   bool
 	Sources           string
 	UpdatedAt         int64
 	ID                string
@@ -1628,6 +1677,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.Args,
 		arg.Extensions,
 		arg.Passkeys,
+		arg.StartWithServer,
 		arg.Sources,
 		arg.UpdatedAt,
 		arg.ID,
@@ -1684,6 +1734,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.Sources,
 		&i.Extensions,
 		&i.Passkeys,
+		&i.StartWithServer,
 	)
 	return i, err
 }

@@ -21,6 +21,14 @@ var internalQueries = map[string]string{
 	"InsertProxy":             "the row names its workspace, which the caller has checked against the key",
 	"InsertProxies":           "the rows are of a workspace that the caller has checked against the key",
 	"InsertTemplate":          "the row names its workspace, which the caller has checked against the key",
+	"InsertSchedule":          "the row names its workspace, which the caller has checked against the key",
+	"ListSchedulesDue":        "what is due, of every workspace; each acts in its own",
+	"ListSchedulesAhead":      "what is due, of every workspace; each acts in its own",
+	"NextScheduled":           "what is due, of every workspace; it is only a time",
+	"PlanSchedule":            "written by the loop that runs schedules, of every workspace",
+	"SetScheduleRun":          "written by the loop that runs schedules, of every workspace",
+	"InterruptSchedules":      "the boot, of every workspace",
+	"ListProfilesToStart":     "the boot, of every workspace; each starts in its own",
 	"GetDefaults":             "of a workspace that the caller has checked against the key, or of a row that the key sees",
 	"InsertWorkspace":         "for keys of the scope admin",
 	"EnsureWorkspace":         "for keys of all workspaces",
@@ -78,7 +86,7 @@ var internalQueries = map[string]string{
 
 var (
 	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|` +
-		`snapshots|extensions|templates|workspaces|deleted)\b`)
+		`snapshots|extensions|templates|schedules|workspaces|deleted)\b`)
 	queryHead = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
@@ -247,7 +255,9 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	err4 = errors.Join(err4, q.InsertSnapshot(ctx, InsertSnapshotParams{ID: "snapshot", ProfileID: profile.ID, WorkspaceID: "mine",
 		Reason: "stop", CreatedAt: 1}))
 	_, err7 := q.InsertTemplate(ctx, InsertTemplateParams{ID: "template", WorkspaceID: "mine", Name: "p", SearchKey: "p", Settings: "{}"})
-	err4 = errors.Join(err4, err7)
+	_, err8 := q.InsertSchedule(ctx, InsertScheduleParams{ID: "schedule", WorkspaceID: "mine", Name: "p", SearchKey: "p", Action: "stop",
+		EveryMs: new(int64(1000)), Tag: new("t")})
+	err4 = errors.Join(err4, err7, err8)
 	err4 = errors.Join(err4, q.InsertExtension(ctx, anExtension("mine", "extension")))
 	if query == "RestoreProfile" {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
@@ -281,6 +291,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "key"
 	case strings.HasSuffix(query, "Template"):
 		id = "template"
+	case strings.HasSuffix(query, "Schedule"):
+		id = "schedule"
 	}
 	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Kind": "run",
 		"Ids": *jsonText([]string{profile.ID, proxy.ID, "audit"}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
@@ -288,7 +300,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"StartURLs": "[]", "Timezone": "auto", "Locale": "auto", "Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse",
 		"AllowLocal": "[]", "Consistency": "warn", "FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]",
 		"Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]",
-		"Defaults": "{}", "Settings": "{}", "Args": "[]", "Passkeys": "off",
+		"Defaults": "{}", "Settings": "{}", "Args": "[]", "Passkeys": "off", "Action": "stop", "EveryMs": new(int64(1000)), "Tag": new("t"),
 		"LocalhostVia": "[]", "Extensions": "[]", "Extension": "extension", "Sha256": strings.Repeat("0", 64),
 		"First": profile.ID, "Last": profile.ID, "Except": "[]",
 		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}

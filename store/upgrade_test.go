@@ -129,6 +129,15 @@ func rowsSince() map[int64][]string {
 				"'abcdefghijklmnop', 'Blocker', 'text', '1.2', '120', hex(zeroblob(32)), 3, 2, 1, '[\"tabs\"]', '[]', '[]', '[]', 5)",
 		},
 		14: {`UPDATE profiles SET passkeys = 'ask' WHERE id = 'p'`},
+		15: {
+			"UPDATE profiles SET start_with_server = 1 WHERE id = 'p'",
+			"INSERT INTO schedules (id, workspace_id, name, search_key, enabled, cron, time_zone, action, profile_ids, start_urls, " +
+				"max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, " +
+				`updated_at) VALUES ('sc', 'team', 'Mornings', 'mornings', 0, '0 9 * * 1-5', 'Europe/Berlin', 'start', '["p"]', ` +
+				`'["https://a.example/"]', 60000, 1, 5, 4, '{"status":"failed"}', 3, 2, 1, 1, 7, 1, 2)`,
+			"INSERT INTO schedules (id, workspace_id, name, search_key, every_ms, action, proxy_ids, created_at, updated_at) " +
+				`VALUES ('sd', 'team', 'Checks', 'checks', 60000, 'check', '["x"]', 1, 2)`,
+		},
 	}
 }
 

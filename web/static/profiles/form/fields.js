@@ -16,7 +16,7 @@ import { CHOICES } from './values.js';
 // The members of each group, for the sections that open when one of them has a fault.
 export const IDENTITY = ['os', 'browserVersion', 'timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 export const NETWORK = ['fallbackProxyIds', 'fallbackCountry', 'allowHosts', 'denyHosts', 'allowLocal', 'localhostVia', 'backgroundTraffic', 'logHosts'];
-export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'extensions', 'passkeys', 'temporary'];
+export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'extensions', 'passkeys', 'startWithServer', 'temporary'];
 export const NOTES = ['notes', 'workspaceId'];
 
 export function NameField({ form, hint }) {
@@ -102,6 +102,7 @@ export function LimitFields({ form, kept, workspaceId }) {
     <${Lines} form=${form} name="args" label="Chrome switches" optional rows=${2} placeholder="--mute-audio" hint="One per line. They apply from the next start. Only switches that keep every promise are accepted." />
     <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
     <${Choice} form=${form} name="passkeys" label="Passkeys" wide options=${CHOICES.passkeys} hint="They apply from the next start. A person allows them in the live view." />
+    <${Tick} form=${form} name="startWithServer" label="Start with the server" hint="The browser starts when the server does." />
     ${!kept && html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`;
 }
 
@@ -123,9 +124,9 @@ export function networkSummary({ fallbackProxyIds, backgroundTraffic, logHosts, 
   return custom ? 'Custom' : 'Internet only';
 }
 
-export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, passkeys, temporary }) {
+export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, passkeys, startWithServer, temporary }) {
   if (temporary) return 'Temporary';
-  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' ? 'Custom' : 'Default';
+  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' || startWithServer ? 'Custom' : 'Default';
 }
 
 function zones() {

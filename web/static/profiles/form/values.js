@@ -44,6 +44,7 @@ export function toValues(profile, workspace = '') {
     args: (p.args || []).join('\n'),
     extensions: p.extensions || [],
     passkeys: p.passkeys || 'off',
+    startWithServer: Boolean(p.startWithServer),
   };
 }
 
@@ -92,6 +93,7 @@ export function toBody(values) {
     args: linesOf(values.args),
     extensions: values.extensions,
     passkeys: values.passkeys,
+    startWithServer: values.startWithServer,
   };
 }
 
@@ -160,6 +162,7 @@ export const FIELDS = [
   { label: 'Passkeys', names: ['passkeys'], words: chosen('passkeys') },
   { label: 'Snapshots', names: ['snapshots'], words: chosen('snapshots') },
   { label: 'Chrome switches', names: ['args'], words: text('args', 'None') },
+  { label: 'Start with the server', names: ['startWithServer'], words: ({ startWithServer }) => (startWithServer ? 'Yes' : 'No') },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },
   { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
 ];

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,copyText,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,
-span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-WGGIKGQB.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-53JOD6MK.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -846,30 +846,30 @@ allowLocal||[]).join(`
 `),localhostVia:(p.localhostVia||[]).join(`
 `),backgroundTraffic:p.backgroundTraffic||"refuse",fallbackProxyIds:p.fallbackProxyIds||[],fallbackCountry:p.fallbackCountry||"same",logHosts:!!p.logHosts,temporary:!!p.
 temporary,snapshots:p.snapshots||"",args:(p.args||[]).join(`
-`),extensions:p.extensions||[],passkeys:p.passkeys||"off"}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(
-text2);return value===""?null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(
-",").map(number2),[width,height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.
-browserVersion.trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?
-void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.
-timezoneOwn.trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.
-geolocation==="own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===
-void 0?null:{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),
-allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.
-backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.
-snapshots||null,args:linesOf(values.args),extensions:values.extensions,passkeys:values.passkeys}}function changes(before,after){return Object.fromEntries(Object.
-entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){return Object.fromEntries(Object.
-entries(values).map(([name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}var FROM_EXIT="Match the prox\
-y",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],
-["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],
-webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a warning"],["block","Do not start"],
-["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them through the proxy"]],snapshots:[["",
-"As the server does"],["on","After each stop"],["off","Never by itself"]],passkeys:[["off","Sites get none"],["auto","Sites make and use them by themselves"],["\
-ask","A person allows each use"]],fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]===
-"own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||
-empty}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser versi\
-on",names:["browserVersion"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},
-{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:
-"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:
+`),extensions:p.extensions||[],passkeys:p.passkeys||"off",startWithServer:!!p.startWithServer}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){
+let value=number2(text2);return value===""?null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.
+position.split(",").map(number2),[width,height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.
+os||null,browserVersion:values.browserVersion.trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===
+DELETED||values.proxyId===DEALT?void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.
+timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.
+locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.
+consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(
+values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),
+backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.
+temporary,snapshots:values.snapshots||null,args:linesOf(values.args),extensions:values.extensions,passkeys:values.passkeys,startWithServer:values.startWithServer}}
+function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){
+return Object.fromEntries(Object.entries(values).map(([name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}
+var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],
+timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["of\
+f","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a war\
+ning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them thro\
+ugh the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],passkeys:[["off","Sites get none"],["auto","Sites make\
+ and use them by themselves"],["ask","A person allows each use"]],fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){
+return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){
+return values=>values[name].trim()||empty}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||
+HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.
+join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?
+{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:
 "None"},{label:"Country of the fallbacks",names:["fallbackCountry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startU\
 rls","None")},{label:"Window",names:["headless"],words:chosen("headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneO\
 wn")},{label:"Languages",names:["locale","localeOwn"],words:chosen("locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolo\
@@ -880,10 +880,11 @@ Blocked hosts",names:["denyHosts"],words:text("denyHosts","None")},{label:"Local
 orts under another name",names:["localhostVia"],words:text("localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgr\
 oundTraffic")},{label:"Extensions",names:["extensions"],words:({extensions})=>extensions.length?`${extensions.length}, ${extensions.filter(({enabled})=>enabled).
 length} of them on`:"None"},{label:"Passkeys",names:["passkeys"],words:chosen("passkeys")},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"\
-Chrome switches",names:["args"],words:text("args","None")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{
-label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+Chrome switches",names:["args"],words:text("args","None")},{label:"Start with the server",names:["startWithServer"],words:({startWithServer})=>startWithServer?"\
+Yes":"No"},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({
+logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
 "denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","extensions",
-"passkeys","temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
+"passkeys","startWithServer","temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
 function ProfileProxy({form,workspaceId,dealt,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,dealt,hint}} />`}function Tags2({
 form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
 entries(SYSTEMS);return html`
@@ -929,6 +930,7 @@ null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2,work
     <${Lines} form=${form} name="args" label="Chrome switches" optional rows=${2} placeholder="--mute-audio" hint="One per line. They apply from the next start. Only switches that keep every promise are accepted." />
     <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
     <${Choice} form=${form} name="passkeys" label="Passkeys" wide options=${CHOICES.passkeys} hint="They apply from the next start. A person allows them in the live view." />
+    <${Tick} form=${form} name="startWithServer" label="Start with the server" hint="The browser starts when the server does." />
     ${!kept2&&html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`}function NotesFields({
 form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
     ${!saved&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
@@ -937,8 +939,8 @@ locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen
 consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":"custom"}`.replace(/^./,c=>c.toUpperCase())}function networkSummary({fallbackProxyIds,
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
 a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,extensions,passkeys,
-temporary}){return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length||passkeys!=="off"?"Custo\
-m":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
+startWithServer,temporary}){return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length||passkeys!==
+"off"||startWithServer?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
 return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,template,choose}){let{
 api}=useApp(),[any,setAny]=d(!!template);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||setAny(total>0),()=>{}),
 ()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template,choose,tied}} />`}} name="templateId" label="Template" hint=${template?

@@ -1,0 +1,87 @@
+package schedules
+
+import (
+	"context"
+	"sync"
+
+	"warren/events"
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// Starts the profiles that start with the server.
+
+// maxToldEvents is how many profiles without room an event tells of. The log of events is short.
+const maxToldEvents = 50
+
+// StartWithServer starts the profiles that have startWithServer and do not run, in the order of their creation. They wait in
+// the queue of starts, as many at once as --max-starting. No more are started than --max-running leaves room for.
+// A failure is logged, and an event tells of it. It returns when each start has its answer, or when ctx ends.
+func (s *Scheduler) StartWithServer(ctx context.Context) {
+	rows, err := s.store.Read().ListProfilesToStart(ctx, maxTargets)
+	if err != nil {
+		s.logFailed(ctx, err)
+		return
+	}
+	var wanted []store.ListProfilesToStartRow
+	for _, row := range rows {
+		if status, _ := s.runs.Status(row.ID, ""); status == "" { // else it was adopted
+			wanted = append(wanted, row)
+		}
+	}
+	busy := s.runs.Pressure()
+	if busy.MaxRunning != nil {
+		room := min(max(0, *busy.MaxRunning-busy.Running), len(wanted))
+		s.leaveOut(wanted[room:], *busy.MaxRunning)
+		wanted = wanted[:room]
+	}
+	turns := make(chan store.ListProfilesToStartRow)
+	var wg sync.WaitGroup
+	for range min(busy.MaxStarting, len(wanted)) {
+		wg.Go(func() {
+			for row := range turns {
+				s.startOne(ctx, row)
+			}
+		})
+	}
+	for _, row := range wanted {
+		if ctx.Err() == nil {
+			turns <- row
+		}
+	}
+	close(turns)
+	wg.Wait()
+}
+
+// startOne starts a profile with the rights of its workspace.
+func (s *Scheduler) startOne(ctx context.Context, at store.ListProfilesToStartRow) {
+	sees := store.Only([]string{at.WorkspaceID})
+	row, err := s.profile(ctx, sees, at.ID)
+	if err == nil {
+		_, err = s.runs.Start(ctx, row, runs.Options{Asker: runs.Asker{Sees: sees}})
+	}
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	s.log.Warn("a profile was not started with the server", "profile", at.ID, "cause", err)
+	s.notStarted(at, err)
+}
+
+// leaveOut tells of profiles for which --max-running leaves no room.
+func (s *Scheduler) leaveOut(rows []store.ListProfilesToStartRow, limit int) {
+	if len(rows) == 0 {
+		return
+	}
+	s.log.Warn("not all profiles were started with the server: --max-running leaves no room", "left out", len(rows), "max-running", limit,
+		"first", rows[0].ID)
+	for _, row := range rows[:min(len(rows), maxToldEvents)] {
+		s.notStarted(row, problem.New(problem.Unavailable, "capacity_exceeded",
+			"The profile was not started with the server: --max-running leaves no room. Stop others, or serve with a higher number."))
+	}
+}
+
+func (s *Scheduler) notStarted(at store.ListProfilesToStartRow, err error) {
+	f := failure(at.ID, err)
+	s.events.Publish(events.Event{Type: "profile.start_failed", Workspace: at.WorkspaceID, Data: notStartedEvent{f.Code, at.ID, f.Message}})
+}
