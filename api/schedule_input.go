@@ -122,7 +122,7 @@ func (in *ScheduleInput) mergeTime(row *store.Schedule, f *faults) {
 		}
 		in.TimeZone.merge(&row.TimeZone, "UTC")
 	}
-	f.require(row.Cron != "" || !in.TimeZone.given(), "body.timeZone", "A time zone goes with cron. Leave it out.")
+	f.require(row.Cron != "" || in.Cron.given() || !in.TimeZone.given(), "body.timeZone", "A time zone goes with cron. Leave it out.")
 	f.require(row.Cron != "" || row.EveryMs != nil || in.Cron.given(), "body.cron", chooseTime)
 }
 

@@ -32,6 +32,9 @@ func Cron(text string, zone *time.Location) (When, error) {
 	if strings.ContainsAny(text, "=@") { // the library would take a zone, and names such as @daily
 		return When{}, fmt.Errorf("it has other characters than a cron expression")
 	}
+	if n := len(strings.Fields(text)); n != 5 {
+		return When{}, fmt.Errorf("it has %d fields, and not 5", n)
+	}
 	parsed, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(text)
 	if err != nil {
 		return When{}, err

@@ -24,6 +24,7 @@ func TestPageByHand(t *testing.T) {
 		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"archives", h.archivesByHand},
 		{"snapshots", h.snapshotsByHand}, {"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
 		{"the settings", h.settings}, {"a list", h.views}, {"templates", h.templatesByHand},
+		{"schedules", h.schedulesByHand},
 		{"the proxy dies", h.proxyDies}, {"the key is revoked", h.keyRevoked},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { h.is(t); part.see() }) {

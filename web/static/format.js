@@ -38,6 +38,13 @@ export function moment(time) {
   return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
 }
 
+// soon formats a moment within the next year, short enough for a column.
+export function soon(time) {
+  const at = Date.parse(time);
+  if (Number.isNaN(at)) return '';
+  return new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }).format(at);
+}
+
 // lasting formats a duration up to now.
 export function lasting(time, now) {
   const past = now - Date.parse(time);

@@ -95,10 +95,10 @@ export function Text({ form, name, member, say, label, hint, optional, wide, ...
   return html`<${Field} ...${{ form, name, member, say, label, hint, optional, wide, control }} />`;
 }
 
-export function Lines({ form, name, label, hint, optional, rows = 3, ...rest }) {
+export function Lines({ form, name, member, label, hint, optional, rows = 3, ...rest }) {
   const control = (tied) => html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
     onInput=${(event) => form.set(name, event.currentTarget.value)}></textarea>`;
-  return html`<${Field} wide ...${{ form, name, label, hint, optional, control }} />`;
+  return html`<${Field} wide ...${{ form, name, member, label, hint, optional, control }} />`;
 }
 
 // Choice is a select. Options are [value, words] pairs.

@@ -45,7 +45,7 @@ export function Activity({ params, path }) {
 
 function Log({ params }) {
   const action = params.get('action') || '';
-  const { rows, selection, view } = useList('/audit', { action }, ({ type }, list) => /^(?:workspace\.|template\.|browser\.(?:installed|failed))/.test(type) && list.changed(null, true));
+  const { rows, selection, view } = useList('/audit', { action }, ({ type }, list) => /^(?:workspace\.|template\.|schedule\.(?:created|updated|deleted)|browser\.(?:installed|failed))/.test(type) && list.changed(null, true));
   const columns = useColumns('audit', () => LOG);
   if (view.problem) return html`<${Missing} problem=${view.problem} what="the log" />`;
   return html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>

@@ -7,6 +7,7 @@ import { Appearance } from './appearance.js';
 import { Browsers } from './browsers.js';
 import { Extensions } from './extensions.js';
 import { Keys } from './keys.js';
+import { Schedules } from './schedules.js';
 import { ServerSection } from './server.js';
 import { Templates } from './templates.js';
 import { Workspaces } from './workspaces.js';
@@ -15,6 +16,7 @@ const SECTIONS = [
   { id: 'keys', label: 'Keys', draw: Keys, list: true },
   { id: 'workspaces', label: 'Workspaces', draw: Workspaces, list: true },
   { id: 'templates', label: 'Templates', draw: Templates, list: true },
+  { id: 'schedules', label: 'Schedules', draw: Schedules, list: true },
   { id: 'browsers', label: 'Browsers', draw: Browsers },
   { id: 'extensions', label: 'Extensions', draw: Extensions, list: true },
   { id: 'server', label: 'Server', draw: ServerSection },

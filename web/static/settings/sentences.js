@@ -16,6 +16,9 @@ export const ACTIONS = [
   ['template.create', 'Template created'],
   ['template.update', 'Template changed'],
   ['template.delete', 'Template deleted'],
+  ['schedule.create', 'Schedule created'],
+  ['schedule.update', 'Schedule changed'],
+  ['schedule.delete', 'Schedule deleted'],
   ['browser.install', 'Browser asked for'],
   ['profiles.export', 'Profiles exported'],
   ['profiles.import', 'Profiles imported'],
@@ -30,7 +33,7 @@ export const ACTIONS = [
 ];
 
 // ABOUT are the kinds of events that a person can filter by.
-export const ABOUT = [['profile', 'Profiles'], ['snapshot', 'Snapshots'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['template', 'Templates'], ['extension', 'Extensions'], ['browser', 'Installations'], ['capability', 'Shared views']];
+export const ABOUT = [['profile', 'Profiles'], ['snapshot', 'Snapshots'], ['run', 'Browsers'], ['proxy', 'Proxies'], ['key', 'Keys'], ['workspace', 'Workspaces'], ['template', 'Templates'], ['schedule', 'Schedules'], ['extension', 'Extensions'], ['browser', 'Installations'], ['capability', 'Shared views']];
 
 // Sentence says what a record of the log is about.
 export function Sentence({ entry }) {
@@ -59,6 +62,9 @@ export function Sentence({ entry }) {
     'template.create': () => html`${who} created the template <${Name}>${detail.name}<//>`,
     'template.update': () => html`${who} changed a template${changedWords(detail.changed)}`,
     'template.delete': () => html`${who} deleted a template`,
+    'schedule.create': () => html`${who} created the schedule <${Name}>${detail.name}<//>`,
+    'schedule.update': () => html`${who} changed a schedule${changedWords(detail.changed)}`,
+    'schedule.delete': () => html`${who} deleted a schedule`,
   }[action];
   return words ? words() : html`${who}: ${action}`;
 }
@@ -136,6 +142,14 @@ const EVENTS = {
   'template.created': () => 'A template was created',
   'template.updated': ({ data }) => `A template was changed${changedWords(data.changed)}`,
   'template.deleted': () => 'A template was deleted',
+  'schedule.created': () => 'A schedule was created',
+  'schedule.updated': ({ data }) => `A schedule was changed${changedWords(data.changed)}`,
+  'schedule.deleted': () => 'A schedule was deleted',
+  'schedule.started': () => 'A schedule ran',
+  'schedule.ended': ({ data }) => (data.failed ? `A schedule failed for ${count(data.failed, 'profile or proxy', 'profiles or proxies')}` : 'A schedule has done its work'),
+  'schedule.skipped': () => 'A schedule was skipped, as its last run goes on',
+  'schedule.missed': ({ data }) => `A schedule missed ${count(data.missed ?? 0, 'run')}`,
+  'profile.start_failed': ({ profile }) => html`${profile} was not started with the server`,
   'capability.created': ({ profile }) => html`A view of ${profile} was shared`,
   'capability.revoked': ({ profile }) => html`A shared view of ${profile} was ended`,
 };

@@ -160,8 +160,9 @@ ms/6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}fun
 floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function ago(time,now){let past=now-Date.parse(time);return Number.isNaN(past)?"":past<6e4?"just no\
 w":past<36e5?`${Math.floor(past/6e4)} min ago`:past<864e5?`${Math.floor(past/36e5)} h ago`:past<2*864e5?"yesterday":past<30*864e5?`${Math.floor(past/864e5)} day\
 s ago`:new Intl.DateTimeFormat(void 0,{dateStyle:"medium"}).format(Date.parse(time))}function moment(time){let at=Date.parse(time);return Number.isNaN(at)?"":new Intl.
-DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"medium"}).format(at)}function lasting(time,now){let past=now-Date.parse(time);return Number.isNaN(past)?"":
-past<6e4?"just started":span(past)}function since(time,now){let at=Date.parse(time);if(Number.isNaN(at))return"";let today=new Date(at).toDateString()===new Date(
+DateTimeFormat(void 0,{dateStyle:"medium",timeStyle:"medium"}).format(at)}function soon(time){let at=Date.parse(time);return Number.isNaN(at)?"":new Intl.DateTimeFormat(
+void 0,{month:"short",day:"numeric",hour:"numeric",minute:"2-digit"}).format(at)}function lasting(time,now){let past=now-Date.parse(time);return Number.isNaN(past)?
+"":past<6e4?"just started":span(past)}function since(time,now){let at=Date.parse(time);if(Number.isNaN(at))return"";let today=new Date(at).toDateString()===new Date(
 now).toDateString();return new Intl.DateTimeFormat(void 0,today?{timeStyle:"short"}:{dateStyle:"medium"}).format(at)}function number(n3,atLeast=!1){return`${new Intl.
 NumberFormat("en").format(n3)}${atLeast?"+":""}`}function keptFor(summary){return summary?.trashDays>0?` for ${count(summary.trashDays,"day")}`:""}function count(n3,one,many=`${one}\
 s`){return`${number(n3)} ${n3===1?one:many}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<
@@ -362,7 +363,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-KJ3WOMI6.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-G4RBWAMR.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
@@ -544,8 +545,8 @@ move(column.id,-1)}><${Icon} name="up" /></button>
 this.#ids.add(id),this.#plan(60)}markAll(){this.#everything=!0,this.#plan(60)}stop(){clearTimeout(this.#timer),this.#working=!0,this.#stopped=!0}#plan(ms){this.#working||
 this.#timer||(this.#timer=setTimeout(()=>this.#work(),ms))}async#work(){let ids=[...this.#ids],all=this.#everything||ids.length>10;this.#timer=0,this.#working=!0,
 this.#everything=!1,this.#ids.clear();let work=all?[this.#all()]:ids.map(id=>this.#one(id)),failed=(await Promise.allSettled(work)).map(({reason})=>isTemporary(
-reason));if(this.#stopped)return;this.#working=!1;let soon=all?300:60;failed.includes(!0)?(soon=this.#again,this.#again=Math.min(2*this.#again,6e4),all?this.#everything=
-!0:ids.filter((_3,i3)=>failed[i3]).forEach(id=>this.#ids.add(id))):this.#again=1e3,(this.#ids.size||this.#everything)&&this.#plan(soon)}};function isTemporary(problem){
+reason));if(this.#stopped)return;this.#working=!1;let soon2=all?300:60;failed.includes(!0)?(soon2=this.#again,this.#again=Math.min(2*this.#again,6e4),all?this.#everything=
+!0:ids.filter((_3,i3)=>failed[i3]).forEach(id=>this.#ids.add(id))):this.#again=1e3,(this.#ids.size||this.#everything)&&this.#plan(soon2)}};function isTemporary(problem){
 return!!problem&&(!problem.status||problem.status===429||problem.status>=500)}var BLOCK=50,KEPT2=40,AT_ONCE=2,Rows=class{view=new Store({total:null,atLeast:!1,problem:null,version:0});#api;#path;#query=null;#blocks=new Map;#stale=new Set;#reading=new Map;#wanted={
 from:0,to:BLOCK-1};#turn=0;#fresh=!1;#refresh;constructor(api,path,{filtered=()=>!0}={}){this.#api=api,this.#path=path,this.filtered=filtered,this.#refresh=new Refresher(
 id=>this.#readOne(id),()=>this.reload())}get query(){return this.#query}show(query){return this.#query=query,this.#turn++,this.#fresh=!1,this.#wanted={from:0,to:BLOCK-
@@ -586,7 +587,7 @@ A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} nam
     <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
 timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
     <kbd aria-hidden="true" title="Press / to search">/</kbd>
-  </div>`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,lasting,since,number,keptFor,
+  </div>`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,soon,lasting,since,number,keptFor,
 count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,
 Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,copyText,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,Router,href,
 checkMany,CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,BulkBar,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,

@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,copyText,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,
-span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-53JOD6MK.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+soon,span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-TA7GMFMB.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -139,8 +139,8 @@ void 0,"aria-invalid":faults.length?"true":void 0};return html`<div class=${wide
     ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
   </div>`}function Text({form,name,member,say:say2,label,hint,optional,wide,...rest}){return html`<${Field} ...${{form,name,member,say:say2,label,hint,optional,
 wide,control:tied=>html`<input type="text" ...${tied} ...${rest} value=${form.values[name]}
-    onInput=${event=>form.set(name,event.currentTarget.value)} spellcheck=${!1} />`}} />`}function Lines({form,name,label,hint,optional,rows=3,...rest}){return html`<${Field} wide ...${{
-form,name,label,hint,optional,control:tied=>html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
+    onInput=${event=>form.set(name,event.currentTarget.value)} spellcheck=${!1} />`}} />`}function Lines({form,name,member,label,hint,optional,rows=3,...rest}){
+return html`<${Field} wide ...${{form,name,member,label,hint,optional,control:tied=>html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
     onInput=${event=>form.set(name,event.currentTarget.value)}></textarea>`}} />`}function Choice({form,name,member,label,hint,options,wide}){return html`<${Field} ...${{
 form,name,member,label,hint,wide,control:tied=>html`<select ...${tied} value=${form.values[name]} onChange=${event=>form.set(name,event.currentTarget.value)}>
     ${options.map(([value,words])=>html`<option key=${value} value=${value} selected=${value===form.values[name]}>${words}</option>`)}
@@ -169,12 +169,12 @@ proxies":${text2}}`:text2}function queryOf({text:text2,type,tags=[],workspaceId,
 :${choices.get(EVERY)}`),text2.split(`
 `).forEach((line,i)=>{let reading=choices.get(line.trim());reading&&choice.length<MOST_CHOICES&&choice.push(`${i+1}:${reading}`)})),{workspaceId,type,tag:tags,choice}}
 function useReading({text:text2,type,workspaceId}){let{api}=useApp(),[state,setState]=d({answer:null,busy:!1,problem:null}),[choices,setChoices]=d(()=>new Map),
-[turn,setTurn]=d(0),before=T({type,choices}),empty=!text2.trim();return A(()=>{if(before.current.type!==type&&choices.size)return setChoices(new Map);let clicked=before.
+[turn2,setTurn]=d(0),before=T({type,choices}),empty=!text2.trim();return A(()=>{if(before.current.type!==type&&choices.size)return setChoices(new Map);let clicked=before.
 current.choices!==choices;if(before.current={type,choices},empty)return setState({answer:null,busy:!1,problem:null});let ending=new AbortController;setState(now=>now.
 busy?now:{...now,busy:!0});let timer=setTimeout(async()=>{let query={...queryOf({text:text2,type,workspaceId,choices}),dryRun:!0,results:"failed"};try{let answer=await api.
 send("/proxies/import",query,kindOf(text2),bodyOf(text2),ending.signal);ending.signal.aborted||setState({answer,busy:!1,problem:null})}catch(problem){problem.name!==
 "AbortError"&&setState({answer:null,busy:!1,problem})}},clicked?0:text2.length>LONG?LONG_PAUSE_MS:PAUSE_MS);return()=>{clearTimeout(timer),ending.abort()}},[text2,
-type,workspaceId,choices,turn]),{...state,choices,choose:(line,reading)=>setChoices(now=>new Map(now).set(line,reading)),again:()=>setTurn(n=>n+1)}}var SHOWN=50,LONG_PASTE=5e3,LARGEST=16<<20,EXAMPLES=`host:port:user:password
+type,workspaceId,choices,turn2]),{...state,choices,choose:(line,reading)=>setChoices(now=>new Map(now).set(line,reading)),again:()=>setTurn(n=>n+1)}}var SHOWN=50,LONG_PASTE=5e3,LARGEST=16<<20,EXAMPLES=`host:port:user:password
 user:password@host:port
 socks5://user:password@host:port`;function boxValues(){return{text:"",type:"socks5",tags:[]}}function ProxyBox({form,reading,rows=6,brief,autofocus}){let[over,setOver]=d(
 !1),[fault2,setFault]=d(""),take=async file=>{setOver(!1),file&&(setFault(file.size>LARGEST?`${file.name} has more than 16 MB. Split it into smaller files.`:""),
@@ -310,12 +310,12 @@ open("GET",`${this.path}/downloads/${encodeURIComponent(id)}`)).blob()}}},LiveLi
 {active:"",tabs:[]});page=new Store(null);control=new Store({holder:null,you:!1,viewers:[],asking:[]});script=new Store({active:!1});cursor=new Store("default");dialog=new Store(
 null);chooser=new Store(null);uploads=new Store(new Map);options=new Store(null);downloads=new Store(new Map);passkey=new Store(null);copied=new Store(null);window=new Store(
 {resized:!1});error=new Store(null);roundTrip=new Store(null);meter=new Meter;draw=async()=>{};#socket=null;#timer=0;#ping=0;#unanswered=0;#wait=FIRST_WAIT_MS;#n=0;#pendingAck=null;#bye="";#ended=!1;#askedToCopy=!1;constructor(access){
-this.access=access}begin(){let soon=()=>document.visibilityState==="visible"&&this.#reconnectSoon();return addEventListener("online",soon),document.addEventListener(
-"visibilitychange",soon),this.#ping=setInterval(()=>this.#sendPing(),PING_MS),this.meter.begin(),this.connect(),()=>{this.#ended=!0,removeEventListener("online",
-soon),document.removeEventListener("visibilitychange",soon),clearInterval(this.#ping),clearTimeout(this.#timer),this.meter.end(),this.#disconnect()}}async connect(){
+this.access=access}begin(){let soon2=()=>document.visibilityState==="visible"&&this.#reconnectSoon();return addEventListener("online",soon2),document.addEventListener(
+"visibilitychange",soon2),this.#ping=setInterval(()=>this.#sendPing(),PING_MS),this.meter.begin(),this.connect(),()=>{this.#ended=!0,removeEventListener("online",
+soon2),document.removeEventListener("visibilitychange",soon2),clearInterval(this.#ping),clearTimeout(this.#timer),this.meter.end(),this.#disconnect()}}async connect(){
 clearTimeout(this.#timer),this.#timer=0,this.#disconnect();let{name,...rest}=this.phase.value;this.phase.set(name==="over"?{name:"connecting"}:{...rest,name,at:0});
-let turn={};this.#socket=turn;let protocols;try{protocols=await this.access.protocols()}catch(problem){this.#socket===turn&&this.#failed(problem.status,problem.
-message);return}if(this.#ended||this.#socket!==turn)return;let address3=new URL(this.access.path+this.access.query,document.baseURI);address3.protocol=address3.
+let turn2={};this.#socket=turn2;let protocols;try{protocols=await this.access.protocols()}catch(problem){this.#socket===turn2&&this.#failed(problem.status,problem.
+message);return}if(this.#ended||this.#socket!==turn2)return;let address3=new URL(this.access.path+this.access.query,document.baseURI);address3.protocol=address3.
 protocol.replace("http","ws"),this.#listen(new WebSocket(address3,["warren.live",...protocols]))}#listen(socket){let opened=!1;this.#socket=socket,socket.binaryType=
 "arraybuffer",socket.onopen=()=>{opened=!0},socket.onmessage=({data})=>{this.#socket===socket&&(this.#unanswered=0,typeof data=="string"?this.#receive(data):this.#frame(
 socket,data))},socket.onclose=async({code,reason})=>{if(this.#socket!==socket)return;if(ENDED.includes(code))return this.#over(code,this.#bye||reason);if(opened)
@@ -711,8 +711,8 @@ null?"":html`<span><span class="visually-hidden">From input to picture: </span>$
 api,id,readonly)),[app,id,readonly]),profile=useProfile(app,id);A(()=>link.begin(),[link]);let starting=useStore(app.busy).has(id),actions=w(()=>new Actions(app,
 id,link),[app,id,link]),owner={profile,starting,home:href("profiles"),start:()=>actions.start(profile),stop:drivers=>actions.stop(profile,drivers),screenshot:(tab,whole)=>actions.
 screenshot(tab,whole),downloads:()=>actions.downloads(),download:name=>actions.download(name)};return html`<${LiveView} link=${link} owner=${owner} />`}function useProfile(app,id){
-let[profile,setProfile]=d(null),event=useStore(app.model.event),turn=T(0),about=event?.type==="everything"||event?.data?.id===id||event?.data?.profileId===id?event:
-null,last=T(null);return about&&(last.current=about),A(()=>{let mine=++turn.current;app.api.get(`/profiles/${encodeURIComponent(id)}`).then(answer=>mine===turn.
+let[profile,setProfile]=d(null),event=useStore(app.model.event),turn2=T(0),about=event?.type==="everything"||event?.data?.id===id||event?.data?.profileId===id?event:
+null,last=T(null);return about&&(last.current=about),A(()=>{let mine=++turn2.current;app.api.get(`/profiles/${encodeURIComponent(id)}`).then(answer=>mine===turn2.
 current&&setProfile(answer),()=>{})},[app,id,last.current]),profile}var Actions=class{#app;#link;#id;#path;constructor(app,id,link){this.#app=app,this.#id=id,this.#link=
 link,this.#path=`/profiles/${encodeURIComponent(id)}`}start(profile){return this.#app.during(this.#id,async()=>{try{await this.#app.api.post(`${this.#path}/star\
 t`),this.#link.connect()}catch(problem){this.#failed(`${nameOf2(profile)} did not start`,problem)}})}stop(profile,drivers){return drivers?this.#app.open(ConfirmDialog,
@@ -1125,8 +1125,8 @@ everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),p
 null}function idOf({name,domain,path,partitionKey,partitionKeyOpaque}){return JSON.stringify([domain,name,path,partitionKey?[partitionKey.topLevelSite,partitionKey.hasCrossSiteAncestor]:
 0,partitionKeyOpaque?1:0])}function keyOf({name,domain,path,partitionKey}){return{name,domain,path,...partitionKey&&{partitionKey}}}function bare(domain){return domain.
 replace(/^\./,"")}var Jar=class{state=new Store({cookies:null,problem:null,busy:!1,old:!1,at:null});#api;#path;#turn=0;constructor(api,path){this.#api=api,this.#path=
-path}async read(){let turn=++this.#turn;this.#set({busy:!0});try{let cookies=await this.#api.get(`${this.#path}/cookies`,{format:"cdp"});turn===this.#turn&&this.#set(
-{cookies,problem:null,busy:!1,old:!1,at:new Date().toISOString()})}catch(problem){turn===this.#turn&&this.#set({problem,busy:!1})}}async now(cookie){return(await this.#api.
+path}async read(){let turn2=++this.#turn;this.#set({busy:!0});try{let cookies=await this.#api.get(`${this.#path}/cookies`,{format:"cdp"});turn2===this.#turn&&this.#set(
+{cookies,problem:null,busy:!1,old:!1,at:new Date().toISOString()})}catch(problem){turn2===this.#turn&&this.#set({problem,busy:!1})}}async now(cookie){return(await this.#api.
 get(`${this.#path}/cookies`,{format:"cdp",domain:bare(cookie.domain)})).find(one=>idOf(one)===idOf(cookie))}has(cookie){return(this.state.value.cookies||[]).some(
 one=>idOf(one)===idOf(cookie))}async change(cookies,remove){let answer=await this.#api.put(`${this.#path}/cookies`,{cookies,remove});return this.changed(),answer}changed(){
 this.#set({old:!0}),this.read()}async send(what,query,body){let search=new URLSearchParams(query);return(await this.#api.open("PUT",`api/v1${this.#path}/${what}\
@@ -1794,12 +1794,13 @@ return html`<section class="install-progress" aria-label=${title2}>
     <p class="work-words number"><span role="status">${STEPS[step]||step}</span>${known&&html`<span>${bytes(doneBytes)} of ${bytes(totalBytes)}</span>`}</p></section>`}
 function ownMajor(){return/Chrom(?:e|ium)\/(\d+)/.exec(navigator.userAgent)?.[1]||""}var ACTIONS=[["proxy.secret","Password read"],["proxies.export","Passwords exported"],["workspace.create","Workspace created"],["workspace.rename","Workspace re\
 named"],["workspace.defaults","Defaults changed"],["template.create","Template created"],["template.update","Template changed"],["template.delete","Template del\
-eted"],["browser.install","Browser asked for"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"],["cookies.read","Cookies read"],[
-"cookies.write","Cookies changed"],["cookies.delete","Cookies deleted"],["storage.read","Storage read"],["storage.write","Storage changed"],["profile.clear","Da\
-ta cleared"],["extension.add","Extension added"],["extension.delete","Extension deleted"]],ABOUT=[["profile","Profiles"],["snapshot","Snapshots"],["run","Browse\
-rs"],["proxy","Proxies"],["key","Keys"],["workspace","Workspaces"],["template","Templates"],["extension","Extensions"],["browser","Installations"],["capability",
-"Shared views"]];function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.
-keyName}<//>`,space=html`<bdi>${objectId}</bdi>`,profile=html`<${ProfileName} id=${objectId} />`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,
+eted"],["schedule.create","Schedule created"],["schedule.update","Schedule changed"],["schedule.delete","Schedule deleted"],["browser.install","Browser asked fo\
+r"],["profiles.export","Profiles exported"],["profiles.import","Profiles imported"],["cookies.read","Cookies read"],["cookies.write","Cookies changed"],["cookie\
+s.delete","Cookies deleted"],["storage.read","Storage read"],["storage.write","Storage changed"],["profile.clear","Data cleared"],["extension.add","Extension ad\
+ded"],["extension.delete","Extension deleted"]],ABOUT=[["profile","Profiles"],["snapshot","Snapshots"],["run","Browsers"],["proxy","Proxies"],["key","Keys"],["w\
+orkspace","Workspaces"],["template","Templates"],["schedule","Schedules"],["extension","Extensions"],["browser","Installations"],["capability","Shared views"]];
+function Sentence({entry}){let{action,objectId,detail={}}=entry,who=entry.keyId==="environment"?"The key in WARREN_API_KEY":html`Key <${Name}>${entry.keyName}<//>`,
+space=html`<bdi>${objectId}</bdi>`,profile=html`<${ProfileName} id=${objectId} />`,words={__proto__:null,"proxy.secret":()=>html`${who} read the password of <${ProxyName} id=${objectId} />`,
 "proxies.export":()=>html`${who} exported ${count(detail.count??0,"proxy","proxies")} with passwords${detail.format?` as ${detail.format==="text"?"text":detail.
 format.toUpperCase()}`:""}${detail.tag?.length?html`, tagged <bdi>${detail.tag.join(", ")}</bdi>`:""}`,"browser.install":()=>html`${who} asked to install version <bdi>${objectId}</bdi> of the browser`,
 "profiles.export":()=>html`${who} exported ${count(detail.count??0,"profile")} with data, ${{passphrase:"sealed with a passphrase",recipient:"sealed for an age \
@@ -1811,15 +1812,16 @@ remove>0&&` and removed ${number(detail.remove)}`} in ${profile}`,"cookies.delet
 name}<//> ${detail.version}`,"workspace.create":()=>html`${who} created workspace ${space}`,"workspace.rename":()=>detail.name?html`${who} renamed workspace ${space} to <${Name}>${detail.
 name}<//>`:html`${who} removed the name of workspace ${space}`,"workspace.defaults":()=>html`${who} changed what new profiles of workspace ${space} get`,"templa\
 te.create":()=>html`${who} created the template <${Name}>${detail.name}<//>`,"template.update":()=>html`${who} changed a template${changedWords(detail.changed)}`,
-"template.delete":()=>html`${who} deleted a template`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){let proxy=useProxy(
-id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===null?
-"a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();names.
-has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(id)}`).
-then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(id)}`}><${Name}>${name}<//></a>`;
-let words=name===null?"a deleted profile":"a profile";return begin2?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"proxy",tags:"tags",name:"n\
-ame",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||[]).map(member=>CHANGES[member]||
-member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,"profile.batch_cre\
-ated":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
+"template.delete":()=>html`${who} deleted a template`,"schedule.create":()=>html`${who} created the schedule <${Name}>${detail.name}<//>`,"schedule.update":()=>html`${who} changed a schedule${changedWords(
+detail.changed)}`,"schedule.delete":()=>html`${who} deleted a schedule`}[action];return words?words():html`${who}: ${action}`}function ProxyName({id,begin:begin2}){
+let proxy=useProxy(id);if(proxy)return html`${begin2?"Proxy":"proxy"} <a href=${`#/proxies/${encodeURIComponent(id)}`}><${Name}>${proxyName(proxy)}<//></a>`;let words=proxy===
+null?"a proxy that is deleted":"a proxy";return begin2?words.replace("a","A"):words}var names=new WeakMap;function ProfileName({id,begin:begin2}){let{api}=useApp();
+names.has(api)||names.set(api,new Map);let known=names.get(api),[name,setName]=d(known.get(id));if(A(()=>{known.has(id)||api.get(`/profiles/${encodeURIComponent(
+id)}`).then(profile=>profile.name,()=>null).then(found=>{known.set(id,found),setName(found)})},[id]),name)return html`<a href=${`#/profiles/${encodeURIComponent(
+id)}`}><${Name}>${name}<//></a>`;let words=name===null?"a deleted profile":"a profile";return begin2?words.replace("a","A"):words}var CHANGES={__proto__:null,proxyId:"\
+proxy",tags:"tags",name:"name",notes:"notes",os:"system",startUrls:"start pages",fallbackProxyIds:"fallbacks"};function changedWords(changed){let words=(changed||
+[]).map(member=>CHANGES[member]||member);return words.length?`: ${words.join(", ")}`:""}var EVENTS={__proto__:null,"profile.created":({profile})=>html`${profile} was created`,
+"profile.batch_created":({data})=>html`${count(data.count??0,"profile was","profiles were")} created`,"profile.updated":({profile,data})=>html`${profile} was changed${changedWords(
 data.changed)}`,"profile.deleted":({profile,data})=>data.permanent?"A profile was deleted for good":html`${profile} went to the trash`,"profile.restored":({profile})=>html`${profile} came back from the trash`,
 "profile.rolled_back":({profile})=>html`${profile} was rolled back to a snapshot`,"snapshot.created":({profile})=>html`A snapshot of ${profile} was kept`,"snaps\
 hot.updated":({profile})=>html`A snapshot of ${profile} was changed`,"snapshot.deleted":({profile})=>html`A snapshot of ${profile} was deleted`,"profile.status":({
@@ -1835,10 +1837,14 @@ y was","proxies were")} imported`,"key.created":()=>"A key was created","key.rev
 d":()=>"An extension was added","extension.deleted":()=>"An extension was deleted","workspace.created":({data})=>html`Workspace <bdi>${data.id}</bdi> was created`,
 "workspace.updated":({data})=>html`Workspace <bdi>${data.id}</bdi> ${data.changed?.includes("defaults")?"gives new profiles other settings":"was renamed"}`,"tem\
 plate.created":()=>"A template was created","template.updated":({data})=>`A template was changed${changedWords(data.changed)}`,"template.deleted":()=>"A templat\
-e was deleted","capability.created":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};
-function EventSentence({event}){let{type,data={}}=event,words=EVENTS[type];if(!words)return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?
-data.id:"");return words({data,profile:profileId?html`<${ProfileName} id=${profileId} begin=${type.startsWith("profile.")||type==="run.fallback"} />`:"A profile",
-proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:"A proxy"})}var NOTHING=html`<span class="muted not-in-card">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
+e was deleted","schedule.created":()=>"A schedule was created","schedule.updated":({data})=>`A schedule was changed${changedWords(data.changed)}`,"schedule.dele\
+ted":()=>"A schedule was deleted","schedule.started":()=>"A schedule ran","schedule.ended":({data})=>data.failed?`A schedule failed for ${count(data.failed,"pro\
+file or proxy","profiles or proxies")}`:"A schedule has done its work","schedule.skipped":()=>"A schedule was skipped, as its last run goes on","schedule.missed":({
+data})=>`A schedule missed ${count(data.missed??0,"run")}`,"profile.start_failed":({profile})=>html`${profile} was not started with the server`,"capability.crea\
+ted":({profile})=>html`A view of ${profile} was shared`,"capability.revoked":({profile})=>html`A shared view of ${profile} was ended`};function EventSentence({event}){
+let{type,data={}}=event,words=EVENTS[type];if(!words)return type;let profileId=data.profileId||(/^(?:profile|run)\./.test(type)?data.id:"");return words({data,profile:profileId?
+html`<${ProfileName} id=${profileId} begin=${type.startsWith("profile.")||type==="run.fallback"} />`:"A profile",proxy:data.id?html`<${ProxyName} id=${data.id} begin />`:
+"A proxy"})}var NOTHING=html`<span class="muted not-in-card">–</span>`,when={id:"at",label:"When",width:128,rank:1,card:!0,draw:({at})=>html`<span class="muted"><${Ago} time=${at} /></span>`},
 time={id:"time",label:"Time",width:190,rank:6,hidden:!0,draw:({at})=>html`<span class="number">${moment(at)}</span>`},workspace={id:"workspace",label:"Workspace",
 width:130,rank:4,draw:({workspaceId})=>workspaceId?html`<bdi class="one-line">${workspaceId}</bdi>`:NOTHING},LOG=[{id:"what",label:"What happened",min:260,grow:3,
 always:!0,draw:entry=>html`<span class="one-line sentence"><${Sentence} entry=${entry} /></span>`},when,time,{id:"remote",label:"From",width:150,rank:3,card:!0,
@@ -1851,8 +1857,8 @@ re kept for good."}</p>
       <nav class="segments" aria-label="Activity"><a class="segment-button" href=${href("settings",void 0,["activity"])} aria-current=${recent?void 0:"page"}>Log</a>
         <a class="segment-button" href=${href("settings",void 0,["activity","events"])} aria-current=${recent?"page":void 0}>Events</a></nav></div>
     ${recent?html`<${Events} key="events" params=${params} />`:html`<${Log} key="log" params=${params} />`}`}function Log({params}){let action=params.get("actio\
-n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>/^(?:workspace\.|template\.|browser\.(?:installed|failed))/.test(type)&&list.changed(null,
-!0)),columns=useColumns("audit",()=>LOG);return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
+n")||"",{rows,selection,view}=useList("/audit",{action},({type},list)=>/^(?:workspace\.|template\.|schedule\.(?:created|updated|deleted)|browser\.(?:installed|failed))/.
+test(type)&&list.changed(null,!0)),columns=useColumns("audit",()=>LOG);return view.problem?html`<${Missing} problem=${view.problem} what="the log" />`:html`<div class="filters"><${Chips} filters=${LOG_FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
     ${view.total===0?html`<${Empty} title=${action?"No matches":"Nothing is recorded yet"} drawing=${!1}><p>Each time a key reads or exports a password or cookies, it shows up here.</p><//>`:
 html`<div class="page-body"><${Grid} label="Log" ...${{rows,columns,selection}} ticks=${!1} what=${({action:name})=>name} actionsWidth=${16} /></div>`}
     <p class="visually-hidden" role="status">${view.total!==null&&count(view.total,"record")}</p>`}function Events({params}){let app=useApp(),about=params.get("\
@@ -1999,7 +2005,95 @@ toasts.say({text:keys.length===1?`${keys[0].name} is revoked.`:`${number(keys.le
 html`<p class="bad-text"><strong>This page is logged in with ${keys.length===1?"this key":"one of them"}.</strong> You are logged out at once.</p>`}
       <p>${keys.length===1?html`Whoever uses <${Name}>${keys[0].name}<//> is refused from now on.`:"Whoever uses them is refused from now on."} Live views and clients that came with ${keys.
 length===1?"it":"them"} are cut off. This cannot be undone.</p>
-      ${used&&html`<p class="muted">Last used <${Ago} time=${used} />.</p>`}`})}function ServerSection(){let server=useAnswer("/server"),pressure=useAnswer("/pressure",{},({type})=>/^run\.(?:started|ended)$/.test(type));return html`<div class="settings-head"><p class="lead">How the server does, and what it was started with.</p>
+      ${used&&html`<p class="muted">Last used <${Ago} time=${used} />.</p>`}`})}var ACTIONS_OF=[["start","Start profiles"],["stop","Stop profiles"],["snapshot","Keep snapshots of profiles"],["check","Check proxies"],["rotate","Change the ex\
+its of proxies"]],WHEN=[["cron","At certain times"],["every","At an interval"]];function ofProxies(action){return action==="check"||action==="rotate"}function toForm2(schedule,workspace2=""){
+let s=schedule||{};return{name:s.name||"",workspaceId:s.workspaceId||workspace2,when:s.everyMs==null?"cron":"every",cron:s.cron||"",timeZone:s.timeZone||(schedule?
+"":Intl.DateTimeFormat().resolvedOptions().timeZone||"UTC"),everyMs:s.everyMs==null?"":String(Number((s.everyMs/6e4).toFixed(6))),action:s.action||"start",by:s.
+profileIds||s.proxyIds?"ids":"tag",tag:s.tag||"",ids:(s.profileIds||s.proxyIds||[]).join(`
+`),startUrls:(s.startUrls||[]).join(`
+`),maxRunMs:s.maxRunMs==null?"":String(s.maxRunMs/6e4),catchUp:!!s.catchUp,enabled:s.enabled??!0}}function milliseconds2(text2,empty){let value=number2(text2);return value===
+""?empty:typeof value=="number"?Math.round(value*6e4):value}function toSchedule(values){let start2=values.action==="start",urls=linesOf(values.startUrls);return{
+name:values.name,enabled:values.enabled,...values.when==="cron"?{cron:values.cron.trim(),timeZone:values.timeZone.trim()||null}:{everyMs:milliseconds2(values.everyMs,
+0)},action:values.action,...values.by==="tag"?{tag:values.tag}:{[ofProxies(values.action)?"proxyIds":"profileIds"]:linesOf(values.ids)},...start2&&{startUrls:urls.
+length?urls:null,maxRunMs:milliseconds2(values.maxRunMs,null)},catchUp:values.catchUp}}var FIELDS4=[{label:"Name",names:["name"],words:({name})=>name},{label:"E\
+nabled",names:["enabled"],words:({enabled})=>enabled?"Yes":"No"},{label:"When",names:["when","cron","timeZone","everyMs"],words:({when:when2,cron,timeZone,everyMs})=>when2===
+"cron"?`${cron} (${timeZone||"UTC"})`:`Every ${everyMs} minutes`},{label:"What",names:["action"],words:({action})=>ACTIONS_OF.find(([value])=>value===action)?.[1]??
+action},{label:"Which",names:["by","tag","ids"],words:({by,tag,ids})=>by==="tag"?`Tagged ${tag}`:ids.trim()||"None"},{label:"Start pages",names:["startUrls"],words:({
+startUrls})=>startUrls.trim()||"Those of the profile"},{label:"Maximum run time",names:["maxRunMs"],words:({maxRunMs})=>maxRunMs.trim()||"That of the profile"},
+{label:"Make up for missed runs",names:["catchUp"],words:({catchUp})=>catchUp?"Once":"No"}];function ScheduleDialog({schedule,done,close}){let app=useApp(),[read,
+setRead]=d(null),[problem,setProblem]=d(null),path=schedule&&`/schedules/${encodeURIComponent(schedule.id)}`;return A(()=>{path&&app.api.full("GET",path).then(setRead,
+setProblem)},[]),html`<${Dialog} sheet title=${schedule?html`Edit <${Name}>${schedule.name}<//>`:"New schedule"} close=${close}>
+    ${path&&!read?html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&html`<${Waiting} />`}</div>`:schedule?html`<${EditForm3} ...${{
+...read,path,done,close}} />`:html`<${NewForm3} ...${{done,close}} />`}
+  <//>`}function NewForm3({done,close}){let app=useApp(),form=useForm(toForm2(null,useStore(app.model.workspace))),create=async values=>{let workspaceId=values.
+workspaceId.trim(),made=await app.api.post("/schedules",{...toSchedule(values),...workspaceId&&{workspaceId}});app.model.sawWorkspaces([made]),app.toasts.say({text:`\
+Created the schedule ${made.name}.`,tone:"good"}),await done?.(made),close()},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
+busy}>${form.busy?"Creating…":"Create"}</button>`;return html`<${Form} form=${form} work=${create} foot=${foot}><${Fields2} form=${form} /><//>`}function EditForm3({
+data,etag,path,done,close}){let app=useApp(),form=useForm(toForm2(data)),version=useVersion({form,data,etag,read:()=>app.api.full("GET",path),toValues:toForm2,fields:FIELDS4}),
+save2=async values=>{let saved=await version.save((headers,before)=>app.api.full("PUT",path,{body:differing(toSchedule(toForm2(before)),toSchedule(values)),headers}));
+saved&&(app.toasts.say({text:`Saved the schedule ${saved.data.name}.`,tone:"good"}),await done?.(saved.data),close())},foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy||!!version.conflict}>${form.busy?"Saving…":"Save"}</button>`;return html`<${Form} form=${form} work=${save2} foot=${foot} saved=${version.
+first}>
+    <${Conflict} version=${version} />
+    <${Course} schedule=${data} />
+    <${Fields2} form=${form} fixed=${data.workspaceId} />
+  <//>`}function differing(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}
+function Course({schedule:{nextRuns,lastRun,missed,skipped}}){return html`<dl class="facts-list">
+    <div><dt>Next</dt><dd>${nextRuns.length?nextRuns.map(time2=>html`<div key=${time2}><time class="number" datetime=${time2}>${moment(time2)}</time></div>`):"N\
+othing is planned"}</dd></div>
+    <div><dt>Last run</dt><dd>${lastRun?html`<time class="number" datetime=${lastRun.at}>${moment(lastRun.at)}</time>: ${outcomeWords(lastRun)}`:"None yet"}
+      ${lastRun?.errors.map(({id,message})=>html`<div key=${id} class="muted"><span class="mono">${id}</span> ${sentence(message)}</div>`)}</dd></div>
+    ${missed+skipped>0&&html`<div><dt>Did not run</dt><dd>${leftOutWords({missed,skipped})}</dd></div>`}
+  </dl>`}var OUTCOMES={running:{text:"Running",tone:"good"},done:{text:"Done",tone:"quiet"},partial:{text:"Failed in part",tone:"bad"},failed:{text:"Failed",tone:"\
+bad"},interrupted:{text:"Interrupted",tone:"wait"}};function outcomeWords({status,targets,done,message}){return message?sentence(message):status==="interrupted"?
+"The server ended first.":status==="running"?"It goes on.":`Done for ${done} of ${targets}.`}function leftOutWords({missed,skipped}){return[missed>0&&`${count(missed,
+"run was","runs were")} missed`,skipped>0&&`${count(skipped,"run was","runs were")} skipped, as the one before went on`].filter(Boolean).join("; ")}function Fields2({
+form,fixed}){let{values}=form,proxies=ofProxies(values.action),what=proxies?"proxies":"profiles",zones2=Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):
+[];return html`<div class="fields">
+    <${Text} form=${form} name="name" label="Name" wide autofocus maxlength="200" />
+    <${Choice} form=${form} name="action" label="What to do" wide options=${ACTIONS_OF} />
+    <${Choice} form=${form} name="by" member="" label=${`Which ${what}`} options=${[["tag","Those with a tag"],["ids","These"]]} />
+    ${values.by==="tag"?html`<${Text} form=${form} name="tag" label="Tag" maxlength="64" placeholder="shop" hint="Whatever has it when it is due." />`:html`<${Ids} form=${form} member=${proxies?
+"proxyIds":"profileIds"} label=${`IDs of the ${what}`} />`}
+    <${Choice} form=${form} name="when" member="" label="When" options=${WHEN} />
+    ${values.when==="every"?html`<${Text} form=${form} name="everyMs" label="Every (minutes)" inputmode="decimal" placeholder="30" />`:html`<${Text} form=${form} name="cron" label="Cron expression" placeholder="0 9 * * 1-5" hint="Minute, hour, day of month, month, day of week." />
+      <${Text} form=${form} name="timeZone" label="Time zone" list="schedule-zones" placeholder="UTC" wide />
+      <datalist id="schedule-zones">${zones2.map(zone=>html`<option key=${zone} value=${zone} />`)}</datalist>`}
+    ${values.action==="start"&&html`<${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One URL per line, instead of the profile’s." />
+      <${Text} form=${form} name="maxRunMs" label="Maximum run time (minutes)" inputmode="decimal" placeholder="As the profile says" hint="Then the browser is closed." />`}
+    <${Tick} form=${form} name="catchUp" label="Make up for missed runs" hint="Once, if no server ran or the machine slept when it was due." />
+    <${Tick} form=${form} name="enabled" label="Enabled" />
+    ${!fixed&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" hint="It cannot be changed later." />`}
+  </div>`}function Ids({form,member,label}){return html`<${Lines} form=${form} name="ids" member=${member} label=${label} rows=${3} hint="One per line. The column ID of the list has them." />`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,COLUMNS3=[{id:"name",label:"Schedule",min:150,grow:2,always:!0,draw:({name})=>html`<span class="title" title=${name}><${Name}>${name}<//></span>`},
+{id:"what",label:"What",min:150,grow:1.6,rank:2,card:!0,draw:schedule=>html`<bdi class="one-line" title=${whatWords(schedule)}>${whatWords(schedule)}</bdi>`},{id:"\
+when",label:"When",min:130,grow:1.2,rank:4,draw:schedule=>html`<bdi class="one-line" title=${whenWords(schedule)}>${whenWords(schedule)}</bdi>`},{id:"next",label:"\
+Next",width:142,rank:3,card:!0,draw:({nextRuns,enabled})=>nextRuns.length?html`<time class="number" datetime=${nextRuns[0]} title=${nextRuns.map(moment).join(`
+`)}>${soon(nextRuns[0])}</time>`:html`<span class="muted">${enabled?"Nothing":"Off"}</span>`},{id:"last",label:"Last result",min:130,grow:1.2,rank:1,card:!0,draw:({
+lastRun})=>lastRun?html`<span class="one-line" title=${outcomeWords(lastRun)}><${Status} of=${OUTCOMES[lastRun.status]||OUTCOMES.failed} /></span>`:NOTHING2},{id:"\
+ran",label:"Last run",width:118,rank:5,draw:({lastRun})=>lastRun?html`<span class="muted"><${Ago} time=${lastRun.at} /></span>`:NOTHING2},{id:"left",label:"Did \
+not run",width:104,numeric:!0,rank:6,draw:schedule=>schedule.missed+schedule.skipped?html`<span title=${leftOutWords(schedule)}>${number(schedule.missed+schedule.
+skipped)}</span>`:NOTHING2},{id:"workspace",label:"Workspace",width:130,rank:7,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},{id:"id",
+label:"ID",width:292,rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function whatWords({action,tag,profileIds,proxyIds}){let which=tag!=null?
+`tag ${tag}`:profileIds?count(profileIds.length,"profile"):count(proxyIds.length,"proxy","proxies");return`${ACTIONS_OF.find(([value])=>value===action)?.[1]??action}\
+: ${which}`}function whenWords({cron,timeZone,everyMs}){return everyMs==null?`${cron} (${timeZone})`:`Every ${span(everyMs)}`}function Schedules({params}){let app=useApp(),
+workspaceId=useStore(app.model.workspace),search=params.get("search")||"",{rows,selection,view}=useList("/schedules",{workspaceId,search},({type},list)=>type.startsWith(
+"schedule.")&&list.changed(null,!0)),columns=useColumns("schedules",()=>COLUMNS3),{total,problem}=view,reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(
+ScheduleDialog,{done:reload}),edit=schedule=>app.open(ScheduleDialog,{schedule,done:reload});return html`
+    <div class="settings-head"><p class="lead">A schedule starts, stops or keeps profiles, or checks proxies, while the server runs. It never overlaps itself.</p>
+      <div class="tools">${(total>0||search)&&html`<${SearchBox} value=${search} label="Search schedules" change=${text2=>app.router.refine({search:text2},{replace:!0})} /><${ViewMenu} columns=${columns} />`}
+        <button type="button" class="button primary" onClick=${make}><${Icon} name="plus" /><span>New schedule</span></button></div></div>
+    <${Missing} problem=${problem} what="the schedules" scope="read" />
+    ${total===0&&!problem?html`<${Empty} title=${search?"No matches":"No schedules yet"} drawing=${!1}>${!search&&html`<p>With one, a profile can start each morning, or proxies can be checked at night.</p>`}<//>`:
+html`<div class="page-body"><${Grid} label="Schedules" ...${{rows,columns,selection}} ticks=${!1} open=${edit} what=${({name})=>name}
+      actionsWidth=${132} actions=${schedule=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Edit ${schedule.name}`} onClick=${()=>edit(
+schedule)}><${Icon} name="edit" />Edit</button>
+        <${Menu} label=${`More for ${schedule.name}`} items=${[{label:schedule.enabled?"Switch off":"Switch on",icon:schedule.enabled?"stop":"play",run:()=>turn(
+app,schedule,reload)},{label:"Delete",icon:"trash",danger:!0,run:()=>askToDelete3(app,schedule,reload)}]} /></div>`} /></div>`}
+    <p class="visually-hidden" role="status">${total!==null&&count(total,"schedule")}</p>`}async function turn(app,{id,name,enabled},reload){try{await app.api.put(
+`/schedules/${encodeURIComponent(id)}`,{enabled:!enabled}),app.toasts.say({text:`${name} is switched ${enabled?"off":"on"}.`})}catch(problem){app.fail(`${name} \
+was not changed`,problem)}await reload()}function askToDelete3(app,schedule,reload){app.open(ConfirmDialog,{title:"Delete this schedule?",verb:"Delete",work:async()=>{
+await app.api.delete(`/schedules/${encodeURIComponent(schedule.id)}`).catch(problem=>{if(problem.status!==404)throw problem}),app.toasts.say({text:`Deleted the \
+schedule ${schedule.name}.`}),await reload()},children:html`<p><${Name}>${schedule.name}<//> does not run any more. What runs now goes on. This cannot be undone.</p>`})}function ServerSection(){let server=useAnswer("/server"),pressure=useAnswer("/pressure",{},({type})=>/^run\.(?:started|ended)$/.test(type));return html`<div class="settings-head"><p class="lead">How the server does, and what it was started with.</p>
       <div class="tools"><button type="button" class="button" onClick=${()=>{server.reload(),pressure.reload()}}><${Icon} name="reload" /><span>Refresh</span></button></div></div>
     ${!pressure.data&&!pressure.problem&&html`<${Waiting} />`}
     <${Missing} problem=${pressure.problem} what="the server’s load" scope="read" />
@@ -2038,16 +2132,16 @@ changed.length)}</button>
     ${shown.length===0?html`<p>Everything is at its default.</p>`:html`<div class="table-box" tabindex="0" role="region" aria-label="Settings in force"><table class="plain-table"><thead><tr><th scope="col">Flag</th><th scope="col">Value</th><th scope="col">What it does</th></tr></thead>
       <tbody>${shown.map(({name,values,changed:other,help,default:byDefault})=>html`<tr key=${name}><th scope="row"><code>--${name}</code></th>
         <td class=${other?"value-cell":"value-cell muted"}>${values.length?values.map(value=>html`<code key=${value} class="path">${value}</code>`):"–"}${other&&
-byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,ITS_OWN=["id","workspaceId","name","createdAt","updatedAt"],COLUMNS3=[{id:"name",label:"Template",
+byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING3=html`<span class="muted not-in-card">–</span>`,ITS_OWN=["id","workspaceId","name","createdAt","updatedAt"],COLUMNS4=[{id:"name",label:"Template",
 min:190,grow:2.4,always:!0,draw:({name})=>html`<span class="title" title=${name}><${Name}>${name}<//></span>`},{id:"os",label:"System",width:112,rank:3,card:!0,
-draw:({os})=>os?SYSTEMS[os]:NOTHING2},{id:"proxy",label:"Proxy",min:160,grow:1.4,rank:1,draw:({proxies,proxyId})=>proxies?html`<bdi class="one-line" title=${dealtWords(
-proxies)}>${dealtWords(proxies)}</bdi>`:proxyId?"All the same":NOTHING2},{id:"tags",label:"Tags",min:110,grow:1,rank:4,draw:({tags})=>tags?.length?html`<${Tags} tags=${tags} />`:
-NOTHING2},{id:"settings",label:"Settings",width:96,numeric:!0,rank:2,card:!0,draw:template=>html`${number(settingsOf(template))}<span class="in-card"> ${settingsOf(
+draw:({os})=>os?SYSTEMS[os]:NOTHING3},{id:"proxy",label:"Proxy",min:160,grow:1.4,rank:1,draw:({proxies,proxyId})=>proxies?html`<bdi class="one-line" title=${dealtWords(
+proxies)}>${dealtWords(proxies)}</bdi>`:proxyId?"All the same":NOTHING3},{id:"tags",label:"Tags",min:110,grow:1,rank:4,draw:({tags})=>tags?.length?html`<${Tags} tags=${tags} />`:
+NOTHING3},{id:"settings",label:"Settings",width:96,numeric:!0,rank:2,card:!0,draw:template=>html`${number(settingsOf(template))}<span class="in-card"> ${settingsOf(
 template)===1?"setting":"settings"}</span>`},{id:"workspace",label:"Workspace",width:130,rank:6,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
 {id:"updated",label:"Changed",width:118,rank:5,draw:({updatedAt})=>html`<span class="muted"><${Ago} time=${updatedAt} /></span>`},{id:"id",label:"ID",width:292,
 rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function settingsOf(template){return Object.keys(template).filter(name=>!ITS_OWN.includes(
 name)).length}function Templates({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),search=params.get("search")||"",{rows,selection,view}=useList(
-"/templates",{workspaceId,search},({type},list)=>type.startsWith("template.")&&list.changed(null,!0)),columns=useColumns("templates",()=>COLUMNS3),{total,problem}=view,
+"/templates",{workspaceId,search},({type},list)=>type.startsWith("template.")&&list.changed(null,!0)),columns=useColumns("templates",()=>COLUMNS4),{total,problem}=view,
 reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(TemplateDialog,{done:reload}),edit=template=>app.open(TemplateDialog,{template,done:reload});return html`
     <div class="settings-head"><p class="lead">A template fills in the settings of new profiles. They keep them when the template changes or is deleted.</p>
       <div class="tools">${(total>0||search)&&html`<${SearchBox} value=${search} label="Search templates" change=${text2=>app.router.refine({search:text2},{replace:!0})} /><${ViewMenu} columns=${columns} />`}
@@ -2057,18 +2151,18 @@ reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(TemplateDialog,{done:re
 html`<div class="page-body"><${Grid} label="Templates" ...${{rows,columns,selection}} ticks=${!1} open=${edit} what=${({name})=>name}
       actionsWidth=${132} actions=${template=>html`<div class="actions"><button type="button" class="button small" aria-label=${`Edit ${template.name}`} onClick=${()=>edit(
 template)}><${Icon} name="edit" />Edit</button>
-        <${Menu} label=${`More for ${template.name}`} items=${[{label:"Delete",icon:"trash",danger:!0,run:()=>askToDelete3(app,template,reload)}]} /></div>`} /></div>`}
-    <p class="visually-hidden" role="status">${total!==null&&count(total,"template")}</p>`}function askToDelete3(app,template,reload){app.open(ConfirmDialog,{title:"\
+        <${Menu} label=${`More for ${template.name}`} items=${[{label:"Delete",icon:"trash",danger:!0,run:()=>askToDelete4(app,template,reload)}]} /></div>`} /></div>`}
+    <p class="visually-hidden" role="status">${total!==null&&count(total,"template")}</p>`}function askToDelete4(app,template,reload){app.open(ConfirmDialog,{title:"\
 Delete this template?",verb:"Delete",work:async()=>{await app.api.delete(`/templates/${encodeURIComponent(template.id)}`).catch(problem=>{if(problem.status!==404)
 throw problem}),app.toasts.say({text:`Deleted the template ${template.name}.`}),await reload()},children:html`<p>Profiles that were created with <${Name}>${template.
-name}<//> keep their settings. This cannot be undone.</p>`})}var NOTHING3=html`<span class="muted not-in-card">–</span>`,PAGE3=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({
+name}<//> keep their settings. This cannot be undone.</p>`})}var NOTHING4=html`<span class="muted not-in-card">–</span>`,PAGE3=200,MOST_KEYS=1e3;function workspaceColumns(keys,go){let amount=(id,label,name,member,rank,words)=>({
 id,label,width:96,numeric:!0,rank,card:!0,draw:workspace2=>workspace2[member]?html`<button type="button" class="link is-figure" title=${`Show them in ${label}`} onClick=${()=>go(
 name,workspace2.id)}>${number(workspace2[member])}<span class="in-card"> ${words(workspace2[member])}</span></button>`:html`<span class="muted not-in-card">–</span>`});
 return[{id:"name",label:"Workspace",min:170,grow:2,always:!0,draw:({id,name})=>html`<span class="two-lines"><bdi class="title one-line" title=${name||id}>${name||
 id}</bdi>${name&&html`<bdi class="sub">${id}</bdi>`}</span>`},amount("profiles","Profiles","profiles","profileCount",1,n=>n===1?"profile":"profiles"),amount("pr\
 oxies","Proxies","proxies","proxyCount",2,n=>n===1?"proxy":"proxies"),amount("trash","Trash","trash","trashedCount",5,()=>"in the trash"),{id:"keys",label:"Keys\
  that see it",min:170,grow:2,rank:3,draw:({id})=>html`<${SeenBy} keys=${keys} id=${id} />`},{id:"created",label:"Created",width:118,rank:6,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`}]}
-function SeenBy({keys,id}){let known=useStore(keys);if(!known)return NOTHING3;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(
+function SeenBy({keys,id}){let known=useStore(keys);if(!known)return NOTHING4;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(
 ({name})=>name),words=names2.length?names2.join(", "):"None";return html`<bdi class="one-line" title=${words}>${words}</bdi>`}function useKeys(){let app=useApp(),
 [keys]=d(()=>new Store(null));return A(()=>{let read=async()=>{let all=[];for(let after="";all.length<MOST_KEYS;){let{data,next,hasMore}=await app.api.get("/key\
 s",{limit:PAGE3,after});if(all.push(...data),!hasMore)break;after=next}keys.set(all.filter(({revokedAt,expiresAt})=>!revokedAt&&!(expiresAt&&Date.parse(expiresAt)<
@@ -2095,10 +2189,10 @@ busy?"Saving…":workspace2?"Rename":"Create"}</button>`}>
     <div class="fields">
       ${!workspace2&&html`<${Text} form=${form} name="id" label="ID" wide autofocus maxlength="64" class="mono" placeholder="team-b" hint="Programs name the workspace by it. It never changes. Letters, digits and . _ - are allowed." />`}
       <${Text} form=${form} name="name" label="Name" wide optional autofocus=${!!workspace2} maxlength="200" placeholder="Team B" /></div><//><//>`}var SECTIONS=[{id:"keys",label:"Keys",draw:Keys,list:!0},{id:"workspaces",label:"Workspaces",draw:Workspaces,list:!0},{id:"templates",label:"Templates",draw:Templates,
-list:!0},{id:"browsers",label:"Browsers",draw:Browsers},{id:"extensions",label:"Extensions",draw:Extensions,list:!0},{id:"server",label:"Server",draw:ServerSection},
-{id:"activity",label:"Activity",draw:Activity,list:!0},{id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({params,path}){let shown=SECTIONS.
-find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);return A(()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),
-[shown.id]),html`<div class="page settings">
+list:!0},{id:"schedules",label:"Schedules",draw:Schedules,list:!0},{id:"browsers",label:"Browsers",draw:Browsers},{id:"extensions",label:"Extensions",draw:Extensions,
+list:!0},{id:"server",label:"Server",draw:ServerSection},{id:"activity",label:"Activity",draw:Activity,list:!0},{id:"appearance",label:"Appearance",draw:Appearance}];
+function SettingsPage({params,path}){let shown=SECTIONS.find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);return A(()=>nav.current?.querySelector("[aria-curre\
+nt]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
     <header class="page-head"><h1 tabindex="-1">Settings</h1></header>
     <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
 shown.id?"page":void 0}>${label}</a>`)}</nav>
