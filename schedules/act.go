@@ -46,6 +46,7 @@ type occurrence struct {
 	outcome Occurrence
 	ended   []<-chan struct{} // the ends of the runs that it started
 	dead    int               // proxies that a check found dead
+	cut     bool              // the server was stopping
 }
 
 // sees is what a schedule may act on: its workspace.
@@ -66,7 +67,10 @@ func (s *Scheduler) run(ctx context.Context, o *occurrence) {
 	}
 	s.record(ctx, o)
 	s.end(o)
-	s.publish(o.row, "schedule.ended", endedEvent{o.outcome.Done, o.outcome.Failed, o.row.ID, o.outcome.Status})
+	o.mu.Lock()
+	ended := endedEvent{o.outcome.Done, o.outcome.Failed, o.row.ID, o.outcome.Status}
+	o.mu.Unlock()
+	s.publish(o.row, "schedule.ended", ended)
 }
 
 // record writes what the occurrence has come to. The server may be ending.
@@ -258,11 +262,15 @@ func (o *occurrence) add(id string, unchanged bool, err error) {
 		}
 		return
 	}
+	o.cut = o.cut || isStopping(err)
 	o.outcome.Failed++
 	if len(o.outcome.Errors) < maxErrors {
 		o.outcome.Errors = append(o.outcome.Errors, failure(id, err))
 	}
 }
+
+// isStopping reports whether an error is there because the server stops.
+func isStopping(err error) bool { return problem.HasCode(err, pool.Stopping().Code) }
 
 // failure is an error as an outcome names it. The cause of one that is no client's stays in the log.
 func failure(id string, err error) TargetError {
@@ -285,7 +293,7 @@ func (o *occurrence) close(ctx context.Context, err error) {
 	out := &o.outcome
 	out.EndedAt = new(instant(time.Now()))
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || o.cut:
 		out.Status, out.EndedAt, out.Message = Interrupted, nil, ""
 		return
 	case err != nil:

@@ -66,13 +66,6 @@ func (s *Scheduler) Changed() {
 	}
 }
 
-// Running reports whether an occurrence of a schedule goes on.
-func (s *Scheduler) Running(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.underway[id] != nil
-}
-
 // Keep runs what is due until ctx ends. It then waits for the occurrences that go on, which ctx ends too.
 func (s *Scheduler) Keep(ctx context.Context) {
 	defer s.occurrences.Wait()

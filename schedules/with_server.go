@@ -61,7 +61,7 @@ func (s *Scheduler) startOne(ctx context.Context, at store.ListProfilesToStartRo
 	if err == nil {
 		_, err = s.runs.Start(ctx, row, runs.Options{Asker: runs.Asker{Sees: sees}})
 	}
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || isStopping(err) {
 		return
 	}
 	s.log.Warn("a profile was not started with the server", "profile", at.ID, "cause", err)
