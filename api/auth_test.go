@@ -165,8 +165,8 @@ func TestRouteTable(t *testing.T) {
 func (a *testAPI) call(t testing.TB, name string, r route, id string) *answer {
 	t.Helper()
 	method, path, _ := strings.Cut(name, " ")
-	path = "/" + strings.NewReplacer("{id}", id, "{capability}", id, "{capabilityId}", "none", "{snapshotId}", "none", "{download}", "none",
-		"{name}", "none").Replace(path)
+	path = "/" + strings.NewReplacer("{id}", id, "{capability}", id, "{capabilityId}", "none", "{snapshotId}", "none",
+		"{passkeyId}", "none", "{download}", "none", "{name}", "none").Replace(path)
 	if r.query != "" {
 		path += "?" + r.query
 	}

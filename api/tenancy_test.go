@@ -166,10 +166,10 @@ func TestWorkspaces(t *testing.T) {
 }
 
 // isGone reports whether an answer says that there is no object. Restoring what is not in the trash, and requests for a capability, a
-// snapshot or a download, do not count.
+// snapshot, a passkey or a download, do not count.
 func isGone(name string, r *answer) bool {
 	return r.status == 404 && !strings.HasSuffix(name, "restore") && !slices.Contains([]string{"capability_not_found", "snapshot_not_found",
-		"download_not_found"}, r.text("code"))
+		"download_not_found", "passkey_not_found"}, r.text("code"))
 }
 
 // state returns an object as the admin sees it.

@@ -36,11 +36,14 @@ func TestViewers(t *testing.T) {
 	for _, m := range []map[string]any{
 		{"type": "mouse", "kind": "down", "x": 100, "y": 100, "button": "left"}, {"type": "go", "do": "reload"},
 		{"type": "key", "kind": "down", "key": "a"}, {"type": "tab", "do": "open"}, {"type": "copy"}, {"type": "control", "do": "take"},
-		{"type": "control", "do": "ask"}} {
+		{"type": "control", "do": "ask"}, {"type": "passkey"}} {
 		readonly.forget()
 		readonly.send(m)
 		readonly.hears("error", map[string]any{"code": "readonly", "about": m["type"]})
 	}
+
+	first.send(map[string]any{"type": "passkey"})
+	first.hears("error", map[string]any{"code": "no_passkeys", "about": "passkey"})
 
 	// Requested and given, taken, and left.
 	second.send(map[string]any{"type": "name", "name": "Second"})
