@@ -39,6 +39,7 @@ type ThinOptions struct {
 	Meter *Meter  // counts what is removed; nil: nobody looks
 
 	bound time.Duration // 0: thinFor
+	clock time.Time     // zero: the machine's
 }
 
 // Thinned says what was removed.
@@ -142,7 +143,7 @@ func (t *thinning) old(ctx context.Context) (ids []string, err error) {
 	good := 1 // the one that was just made
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(t.backups))) {
 		b := t.backups[id]
-		if id == t.Made.ID || b.Origin != t.Made.Origin && b.Origin != "" {
+		if id == t.Made.ID || b.Origin != t.Made.Origin && b.Origin != "" || t.isNewer(id) {
 			continue
 		}
 		if good >= t.Keep {
@@ -159,6 +160,16 @@ func (t *thinning) old(ctx context.Context) (ids []string, err error) {
 	}
 	slices.Reverse(ids)
 	return ids, nil
+}
+
+// isNewer reports whether a backup was begun after the one that was just made: by another process, since then. It stays, and counts when
+// that process thins. One that is of a time to come was made by a clock that was set back since.
+func (t *thinning) isNewer(id string) bool {
+	now := t.clock
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return id > t.Made.ID && madeBefore(id, now.Add(time.Second))
 }
 
 // good reports whether a backup's database and all its objects are there.

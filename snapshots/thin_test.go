@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"warren/packs"
 	"warren/store"
@@ -160,7 +161,12 @@ func TestThin(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantBackups(t, at, all[4], all[2], foreign)
-	thinned, err = Thin(t.Context(), ThinOptions{At: at, Keep: 1, Made: all[2]}) // a clock that was set back
+	thinned, err = Thin(t.Context(), ThinOptions{At: at, Keep: 1, Made: all[2]}) // somebody else has made a newer one meanwhile
+	if err != nil || thinned.Backups != 0 {
+		t.Errorf("%+v, %v", thinned, err)
+	}
+	wantBackups(t, at, all[4], all[2], foreign)
+	thinned, err = Thin(t.Context(), ThinOptions{At: at, Keep: 1, Made: all[2], clock: time.Now().Add(-time.Hour)}) // it was set back
 	if err != nil || thinned.Backups != 1 {
 		t.Errorf("%+v, %v", thinned, err)
 	}
