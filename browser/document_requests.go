@@ -28,7 +28,8 @@ const reloadLimit = 10 * time.Second
 // reloadEarlyTabs reloads every tab that loaded before request interception was on. Chrome does not say which tabs have begun to load. So
 // every such tab is stopped, and Network.loadingFailed tells where there was a document to stop. A tab that was stopped before it had
 // asked tells nothing, so every tab that is shown goes on. Background tabs that have not begun stay as they are. Requests of a page from
-// the cache are dropped at the gate, since its renderer may stop too late.
+// the cache are dropped at the gate, since its renderer may stop too late. A form's answer out of the cache stays as it was stopped, which
+// may be half of it: only the form could bring the rest, and it is not sent again.
 //
 // all says that every tab of the web loads again: those whose request was paused had no cookies yet either.
 func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate, all bool) {
@@ -49,8 +50,8 @@ func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate, all bool) {
 			switch there := ctl.mux.call(ctx, p.Session, pageCheck, mainFrame(p), nil) == nil; {
 			case there:
 				ctl.reloadOnce(p)
-			case (stopped[i] || ctl.isShown(ctx, p)) && ctl.takeUncertain(p.Target):
-				ctl.resumeNavigation(ctx, p)
+			case (stopped[i] || ctl.isShown(ctx, p)) && ctl.isUncertain(p.Target):
+				ctl.resumeNavigation(ctx, p) // without effect if the page has come out of the cache meanwhile: so it stays uncertain
 			}
 		})
 	}
@@ -80,6 +81,14 @@ func (ctl *controller) markUncertain(target string) {
 	ctl.mu.Lock()
 	defer ctl.mu.Unlock()
 	ctl.early.uncertain[target] = time.Now()
+}
+
+// isUncertain reports whether a page is uncertain.
+func (ctl *controller) isUncertain(target string) bool {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	_, doubted := ctl.early.uncertain[target]
+	return doubted
 }
 
 // takeUncertain reports whether a page was uncertain until now, and clears the mark.
