@@ -28,8 +28,8 @@ const reloadLimit = 10 * time.Second
 // reloadEarlyTabs reloads every tab that loaded before request interception was on. Chrome does not say which tabs have begun to load. So
 // every such tab is stopped, and Network.loadingFailed tells where there was a document to stop. A tab that was stopped before it had
 // asked tells nothing, so every tab that is shown goes on. Background tabs that have not begun stay as they are. Requests of a page from
-// the cache are dropped at the gate, since its renderer may stop too late. A form's answer out of the cache stays as it was stopped, which
-// may be half of it: only the form could bring the rest, and it is not sent again.
+// the cache are dropped at the gate, since its renderer may stop too late. A form's answer out of the cache stays as it was stopped,
+// maybe half of it. Only the form could bring the rest, and it is not sent again.
 //
 // all says that every tab of the web loads again: those whose request was paused had no cookies yet either.
 func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate, all bool) {
