@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"warren/archive"
 	"warren/problem"
 	"warren/snapshots"
+	"warren/state"
 )
 
 // TestArchivedPasskeys: of a stranger's archive only passkeys that Chrome takes are imported. Refusals repeat no key.
@@ -32,5 +34,21 @@ func TestArchivedPasskeys(t *testing.T) {
 		if _, _, err := archivedPasskeys(of(text, data)); !problem.HasCode(err, "archive_refused") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// TestTooManyPasskeys: a file that would give a profile more passkeys than it may have changes nothing.
+func TestTooManyPasskeys(t *testing.T) {
+	t.Parallel()
+	have := make([]state.Credential, state.MaxCredentials)
+	for i := range have {
+		have[i] = state.Credential{ID: strconv.Itoa(i), RPID: "a.example"}
+	}
+	c := &stateChange{passkeys: []state.Credential{{ID: "one more", RPID: "b.example"}}, in: stateOptions{mode: state.Merge}}
+	if set, remove, err := c.plannedPasskeys(have); !problem.HasCode(err, "validation_failed") || len(set)+len(remove) > 0 {
+		t.Errorf("%v, %v, %v", set, remove, err)
+	}
+	if _, _, err := c.plannedPasskeys(have[1:]); err != nil {
+		t.Error(err)
 	}
 }

@@ -255,7 +255,9 @@ func (c *stateChange) do(ctx context.Context, action string, change func(context
 		return err
 	}
 	passkeys, err := c.runs.Passkeys(ctx, c.row)
-	c.plannedPasskeys(passkeys)
+	if err == nil {
+		_, _, err = c.plannedPasskeys(passkeys)
+	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -96,9 +97,13 @@ func (c *stateChange) changeStorage(ctx context.Context) error {
 }
 
 // plannedPasskeys computes the change from the profile's passkeys. A file that does not mention them changes none.
-func (c *stateChange) plannedPasskeys(have []state.Credential) (set []state.Credential, remove []string) {
+func (c *stateChange) plannedPasskeys(have []state.Credential) (set []state.Credential, remove []string, err error) {
 	c.passkeyPlan = state.PlanCredentials(have, c.passkeys, c.in.mode)
-	return c.passkeyPlan.Set, c.passkeyPlan.Remove
+	if n := c.passkeyPlan.All; n > state.MaxCredentials {
+		return nil, nil, problem.NotValid(problem.Fault{Location: "body.credentials", Message: fmt.Sprintf(
+			"The profile would have %d passkeys, and may have %d. Delete some before, or leave some out.", n, state.MaxCredentials)})
+	}
+	return c.passkeyPlan.Set, c.passkeyPlan.Remove, nil
 }
 
 // clearInput says what is cleared.

@@ -222,17 +222,12 @@ func (k *passkeys) onEvent(target, method string, params []byte) {
 	if own == nil || own.authenticator != e.Authenticator {
 		return
 	}
-	c := e.Credential.passkey()
-	at := slices.IndexFunc(k.all, func(h state.Credential) bool { return h.ID == c.ID })
-	known := at >= 0
-	if known { // Chrome has less of one that pages do not find
-		had := k.all[at]
-		had.SignCount, had.UserName = max(had.SignCount, c.SignCount), cmp.Or(c.UserName, had.UserName)
-		c = had
-	} else {
-		c.SignCount = max(c.SignCount, time.Now().Unix()) // it is the one that was used last
-	}
+	c, known := k.whole(e.Credential.passkey())
 	switch {
+	case !known && len(k.all) >= state.MaxCredentials && method != "WebAuthn.credentialDeleted":
+		k.log.Warn("a passkey is not kept: the profile has as many as it may", "site", c.RPID)
+		k.remove(own, c)
+		k.endAllowance(own)
 	case method == "WebAuthn.credentialAdded" && known, method == "WebAuthn.credentialDeleted" && own.changing.Load() > 0: // by us
 	case method == "WebAuthn.credentialDeleted":
 		k.replace(state.Credential{ID: urlSafe(e.ID)}, false, own)
@@ -241,10 +236,23 @@ func (k *passkeys) onEvent(target, method string, params []byte) {
 			own.has[c.ID] = e.Credential.Resident
 		}
 		k.replace(c, true, own)
-		if k.mode == PasskeysAsk && method != "WebAuthn.credentialUpdated" {
-			k.allow(own, false) // it was for this once
+		if method != "WebAuthn.credentialUpdated" {
+			k.endAllowance(own)
 		}
 	}
+}
+
+// whole returns a passkey that Chrome tells of with what is known of it: Chrome has less of one that pages do not find. known is false for
+// a new one. k.mu is held.
+func (k *passkeys) whole(c state.Credential) (out state.Credential, known bool) {
+	at := slices.IndexFunc(k.all, func(h state.Credential) bool { return h.ID == c.ID })
+	if at < 0 {
+		c.SignCount = max(c.SignCount, time.Now().Unix()) // it is the one that was used last
+		return c, false
+	}
+	had := k.all[at]
+	had.SignCount, had.UserName = max(had.SignCount, c.SignCount), cmp.Or(c.UserName, had.UserName)
+	return had, true
 }
 
 // replace puts a passkey in the place of the one with its id, or removes that. The page that has done so itself is left out (nil: none).
@@ -332,6 +340,13 @@ func (k *passkeys) permit(target string) bool {
 	}
 	k.allow(p, true)
 	return true
+}
+
+// endAllowance ends a person's permission, which was for one passkey. k.mu is held.
+func (k *passkeys) endAllowance(p *passkeyPage) {
+	if k.mode == PasskeysAsk {
+		k.allow(p, false)
+	}
 }
 
 // allow begins or ends a person's permission. k.mu is held.

@@ -108,6 +108,22 @@ func TestPasskeys(t *testing.T) {
 	}
 	b.PermitPasskey(page.Target)
 	asked(t, b, page, "use(2000)", "NotAllowedError")
+
+	many := make([]state.Credential, state.MaxCredentials)
+	for i := range many {
+		many[i] = all[0]
+		many[i].ID, many[i].RPID = urlSafe(fmt.Sprintf("%08d", i)), "shop.example"
+	}
+	if err := b.ChangePasskeys(many, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.PermitPasskey(page.Target)
+	asked(t, b, page, "make('one too many')", "made")
+	b.PermitPasskey(page.Target)
+	asked(t, b, page, "use(2000)", "NotAllowedError")
+	if n := len(b.Passkeys()); n != state.MaxCredentials {
+		t.Errorf("there are %d passkeys", n)
+	}
 }
 
 // submitted sends a command of a client, and waits for its answer.

@@ -12,7 +12,7 @@ import (
 // Reads and changes the passkeys of profiles, running or not. A run's process keeps their file up to date.
 
 // PasskeyPlan decides by the passkeys that are there which are set, and which are removed, by their ids.
-type PasskeyPlan func(have []state.Credential) (set []state.Credential, remove []string)
+type PasskeyPlan func(have []state.Credential) (set []state.Credential, remove []string, err error)
 
 // Passkeys returns the passkeys of a profile with their private keys. The error is passkeys_unreadable.
 func (m *Manager) Passkeys(ctx context.Context, row store.Profile) ([]state.Credential, error) {

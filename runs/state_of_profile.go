@@ -92,7 +92,9 @@ func (m *Manager) SetStorage(ctx context.Context, row store.Profile, plan Cookie
 			if err != nil {
 				return err
 			}
-			write.SetPasskeys, write.RemovePasskeys = passkeys(have)
+			if write.SetPasskeys, write.RemovePasskeys, err = passkeys(have); err != nil {
+				return err
+			}
 		}
 		if len(set)+len(remove)+len(origins)+len(write.SetPasskeys)+len(write.RemovePasskeys) == 0 {
 			return nil

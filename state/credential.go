@@ -14,17 +14,18 @@ import (
 	"strings"
 )
 
-// maxCredentials is how many credentials a storageState may have, and maxKey how long a key may be as text: twice what RSA with 4096
-// bits takes. maxUserName is in bytes.
+// MaxCredentials is how many passkeys a profile or a storageState may have.
+const MaxCredentials = 1000
+
+// maxKey is how long a key may be as text: twice what RSA with 4096 bits takes. maxUserName is in bytes.
 const (
-	maxCredentials = 1000
-	maxKey         = 8 << 10
-	maxUserName    = 256
+	maxKey      = 8 << 10
+	maxUserName = 256
 )
 
 func (s *storageReader) readCredential(index int) error {
-	if index == maxCredentials {
-		return s.tooMany(index, "credentials", maxCredentials)
+	if index == MaxCredentials {
+		return s.tooMany(index, "credentials", MaxCredentials)
 	}
 	var c Credential
 	var wrong faults
@@ -125,6 +126,7 @@ type CredentialChanges struct {
 	Set    []Credential
 	Remove []string // ids of passkeys that no wanted one replaces
 	Taken  int      // wanted passkeys that the profile has afterwards
+	All    int      // passkeys that it has then
 }
 
 // PlanCredentials compares the passkeys of a profile with those that are wanted. A passkey is the same one if its id is. With
@@ -150,8 +152,11 @@ func PlanCredentials(have, want []Credential, mode Mode) CredentialChanges {
 	for _, c := range have {
 		if !wanted[c.ID] && (mode == ReplaceAll || mode == ReplaceDomains && sites[c.RPID]) {
 			out.Remove = append(out.Remove, c.ID)
+		} else if !wanted[c.ID] {
+			out.All++
 		}
 	}
+	out.All += len(wanted)
 	return out
 }
 

@@ -123,7 +123,8 @@ func TestPlanCredentials(t *testing.T) {
 	want := []Credential{one("a", "a.example", 3), one("d", "a.example", 2)}
 	for mode, remove := range map[Mode][]string{Merge: nil, ReplaceDomains: {"b"}, ReplaceAll: {"b", "c"}} {
 		got := PlanCredentials(have, want, mode)
-		if !slices.Equal(got.Remove, remove) || got.Taken != 2 || len(got.Set) != 1 || got.Set[0].ID != "d" {
+		if !slices.Equal(got.Remove, remove) || got.Taken != 2 || len(got.Set) != 1 || got.Set[0].ID != "d" ||
+			got.All != 4-len(remove) {
 			t.Errorf("%s: %+v", mode, got)
 		}
 	}
