@@ -110,7 +110,7 @@ export function EditDialog({ cookie, profile, jar, close }) {
       <${Tick} form=${form} name="secure" label="Secure" hint="Sent over HTTPS alone." /><${Tick} form=${form} name="httpOnly" label="HttpOnly" hint="Scripts of pages do not see it." />
       <${Choice} form=${form} name="sameSite" label="SameSite" wide options=${SAME_SITE} hint="Lax and Strict keep it from requests that come from other sites." /></div>
     <${Section} form=${form} title="Partition, priority and source" summary=${summary} names=${MORE}>
-      <${Text} form=${form} name="site" label="Partition: site of the top page" optional wide class="mono" placeholder="https://shop.example" hint="The cookie is sent within pages of this site alone (CHIPS)." />
+      <${Text} form=${form} name="site" label="Partition: site of the top page" optional wide class="mono" placeholder="https://…" hint="The cookie is sent within pages of this site alone (CHIPS)." />
       ${values.site && html`<${Tick} form=${form} name="ancestor" label="A frame of another site is between" />`}
       <${Choice} form=${form} name="priority" label="Priority" options=${PRIORITIES} />
       <${Choice} form=${form} name="scheme" label="Source" options=${SCHEMES} /><${Text} form=${form} name="port" label="Source port" optional inputmode="numeric" hint="-1: not known." /><//><//><//>`;

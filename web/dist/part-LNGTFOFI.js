@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,copyText,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,
-soon,span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-TA7GMFMB.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+soon,span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-QEZNLRU7.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1199,7 +1199,7 @@ domain}</bdi>`:void 0} about=${cookie&&idOf(cookie)} close=${close}><${Form} for
       <${Tick} form=${form} name="secure" label="Secure" hint="Sent over HTTPS alone." /><${Tick} form=${form} name="httpOnly" label="HttpOnly" hint="Scripts of pages do not see it." />
       <${Choice} form=${form} name="sameSite" label="SameSite" wide options=${SAME_SITE} hint="Lax and Strict keep it from requests that come from other sites." /></div>
     <${Section} form=${form} title="Partition, priority and source" summary=${summary} names=${MORE}>
-      <${Text} form=${form} name="site" label="Partition: site of the top page" optional wide class="mono" placeholder="https://shop.example" hint="The cookie is sent within pages of this site alone (CHIPS)." />
+      <${Text} form=${form} name="site" label="Partition: site of the top page" optional wide class="mono" placeholder="https://…" hint="The cookie is sent within pages of this site alone (CHIPS)." />
       ${values.site&&html`<${Tick} form=${form} name="ancestor" label="A frame of another site is between" />`}
       <${Choice} form=${form} name="priority" label="Priority" options=${PRIORITIES} />
       <${Choice} form=${form} name="scheme" label="Source" options=${SCHEMES} /><${Text} form=${form} name="port" label="Source port" optional inputmode="numeric" hint="-1: not known." /><//><//><//>`}
