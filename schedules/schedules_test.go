@@ -100,7 +100,7 @@ func (r *rig) newProfile(change ...func(*store.InsertProfileParams)) string {
 	p := store.InsertProfileParams{ID: store.NewID(), WorkspaceID: "default", Name: "p", SearchKey: "p", OS: "linux", BrowserVersion: "156",
 		Tags: "[]", StartURLs: "[]", Timezone: "system", Locale: "system", Geolocation: "off", WebRTC: "proxy_only",
 		BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", FallbackProxyIDs: "[]", FallbackCountry: "same",
-		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Extensions: "[]", CreatedAt: 1, UpdatedAt: 1}
+		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Extensions: "[]", Passkeys: "off", CreatedAt: 1, UpdatedAt: 1}
 	for _, fn := range change {
 		fn(&p)
 	}
