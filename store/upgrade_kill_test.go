@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ import (
 // COMMIT.
 const (
 	upgradeDir = "WARREN_TEST_UPGRADE_DIR"
-	upgradeDie = "WARREN_TEST_UPGRADE_DIE" // "statement 3", "commit 3", "never 0"
+	upgradeDie = "WARREN_TEST_UPGRADE_DIE" // "statement 3 11" in the migration to version 11, "commit 3", "never 0"
 )
 
 // die kills the process at the nth call, as the kernel does: nothing is closed and nothing is written back.
@@ -49,9 +48,10 @@ func (*die) Fatalf(string, ...any) {}
 // upgradeUntilKilled never returns.
 func upgradeUntilKilled(dir string) {
 	ctx := context.Background()
-	at, n, _ := strings.Cut(os.Getenv(upgradeDie), " ")
-	left, err := strconv.Atoi(n)
-	d := &die{left}
+	var at string
+	var version int64
+	d := &die{}
+	_, err := fmt.Sscan(os.Getenv(upgradeDie)+" 0", &at, &d.left, &version)
 	if at == "commit" && err == nil { // with the product's own connection
 		sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
 			c.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { d.now(); return 0 })
@@ -64,7 +64,7 @@ func upgradeUntilKilled(dir string) {
 		file := filepath.Join(dir, FileName)
 		db := openPool(dsn(file, migratePragmas), 1)
 		if err = prepareFolder(dir, file); err == nil {
-			err = stepTo(ctx, db, int64(newestMigration()), goose.WithVerbose(true), goose.WithLogger(d))
+			err = stepTo(ctx, db, version, goose.WithVerbose(true), goose.WithLogger(d))
 		}
 	}
 	if err != nil {
@@ -125,7 +125,8 @@ func copied(t *testing.T, dir string) string {
 	return other
 }
 
-// An upgrade that is killed at any point and repeated gives the same database as one that was not killed.
+// An upgrade that is killed at any point and repeated gives the same database as one that was not killed. Each migration is a transaction:
+// it is killed at each of its statements on a database of the version before it, and at each commit on those of all versions.
 func TestUpgradeThatIsKilled(t *testing.T) {
 	if raceDetector {
 		t.Skip("TestUpgradeFromEveryVersion races the same code; here each kill costs much, and make test tries each")
@@ -140,13 +141,13 @@ func TestUpgradeThatIsKilled(t *testing.T) {
 			want := upgraded(t, copied(t, old))
 			kills := map[string]int{}
 			for _, at := range []string{"statement", "commit"} {
-				step := 1
+				step, to := 1, version+1
 				if at == "statement" && (version == 0 || testing.Short()) {
 					step = 7 // for an empty database, or where each kill costs much
 				}
 				for n := 1; ; n += step {
 					dir := copied(t, old)
-					if !killedUpgrade(t, dir, fmt.Sprint(at, " ", n)) {
+					if !killedUpgrade(t, dir, fmt.Sprint(at, " ", n, " ", to)) {
 						break
 					}
 					kills[at]++
