@@ -355,6 +355,10 @@ func TestSettingsThatWereLeft(t *testing.T) {
 			call(t, b, first.Session, "Page.navigate", map[string]string{"url": settingsURL})
 		} else {
 			call(t, b, first.Session, "Page.navigate", map[string]string{"url": "http://a.test/mine"})
+			testnet.Eventually(t, "the tab is there to be restored", // the answer comes before it is
+				func() bool {
+					return evaluate(t, b, first, "location.pathname + document.readyState") == `"/minecomplete"`
+				})
 			call(t, b, "", "Target.createTarget", map[string]any{"url": settingsURL, "background": true})
 		}
 		testnet.Eventually(t, "the settings are there", func() bool { return slices.Contains(urls(t, b), settingsURL) })
@@ -365,7 +369,15 @@ func TestSettingsThatWereLeft(t *testing.T) {
 			want = []string{BlankPage}
 		}
 		b = p.start()
-		testnet.Eventually(t, fmt.Sprintf("the tabs are %v", want), func() bool { return slices.Equal(urls(t, b), want) })
+		var got []string
+		testnet.Eventually(t, fmt.Sprintf("the tabs are %v", want), func() bool {
+			now := urls(t, b)
+			if !slices.Equal(now, got) {
+				t.Logf("the tabs are %v", now)
+			}
+			got = now
+			return slices.Equal(got, want)
+		})
 	}
 }
 
