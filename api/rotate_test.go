@@ -8,13 +8,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // TestRotate: the URL is called, the new exit is awaited and compared, and the result is stored and answered. A failed rotation
 // claims nothing.
 func TestRotate(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, checkingURL, func(c *setup) { c.RotateEvery, c.RotateTimeout = 0, 3*time.Second })
+	a := newAPI(t, checkingURL, func(c *setup) { c.RotateEvery, c.RotateTimeout = 0, testnet.Patience })
 	m := a.pool(t, "default", 1, nil)
 	id := m.ids[0]
 	var calls atomic.Int64
@@ -61,10 +63,12 @@ func TestRotate(t *testing.T) {
 			t.Error("a proxy between two exits was called dead")
 		}
 	}
-	set("/same")
-	r = rotate().want(t, 200)
+	hasty := newAPI(t, checkingURL, func(c *setup) { c.RotateEvery, c.RotateTimeout = 0, 3*time.Second })
+	there := hasty.pool(t, "default", 1, nil)
+	hasty.do(t, "PUT", "/proxies/"+there.ids[0], map[string]any{"rotateUrl": seller.URL + "/same"}).want(t, 200)
+	r = hasty.do(t, "POST", "/proxies/"+there.ids[0]+"/rotate", nil).want(t, 200)
 	r.equal(t, "changed", false)
-	r.equal(t, "exitIp", "198.18.8.8")
+	r.equal(t, "exitIp", there.exits[there.ids[0]])
 	if took := r.at("durationMs").(float64); took < 2000 || calls.Load() != 3 {
 		t.Errorf("it waited %v ms of 3000, and called %d times", took, calls.Load())
 	}

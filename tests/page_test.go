@@ -52,7 +52,9 @@ func (p *person) until(expression string) {
 		}
 	}()
 	eventually(p.t, expression, enough, func() bool {
-		so = p.eval("(() => { try { return Boolean("+expression+"); } catch { return false; } })()") == "true"
+		result, err := p.c.try(p.view, "Runtime.evaluate", map[string]any{"returnByValue": true,
+			"expression": "(() => { try { return Boolean(" + expression + "); } catch { return false; } })()"})
+		so = err == nil && strings.Contains(string(result), `"value":true`) // an error: the page is about to be another one
 		return so
 	})
 }
