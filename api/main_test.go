@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if at := flag.Lookup("test.parallel"); at.Value.String() == at.DefValue {
 		at.Value.Set("6") //nolint:errcheck // a number; many tests wait for a timer
 	}
-	debug.SetGCPercent(400) // the schemas of the document are compiled for each answer
+	debug.SetGCPercent(400)       // the schemas of the document are compiled for each answer
+	debug.SetMemoryLimit(3 << 30) // package testing keeps what clean-ups refer to until all tests have ended: each API, 10 MB
 	os.Exit(m.Run())
 }
