@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -230,14 +231,22 @@ func redactCapability(u string) string {
 
 // tidy closes every tab but those at one address, so that the live view begins with what the story ended with.
 func (d *demo) tidy(ctx context.Context, keep string) error {
-	var tabs []struct {
-		ID, Type, URL string
-	}
-	if err := d.devtools(ctx, http.MethodGet, "/json/list", &tabs); err != nil {
-		return err
+	type entry struct{ ID, Type, URL string }
+	var tabs []entry
+	is := func(tab entry) bool { return strings.HasSuffix(tab.URL, keep) }
+	for !slices.ContainsFunc(tabs, is) { // the site has the request before the tab has the address
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		tabs = nil
+		if err := d.devtools(ctx, http.MethodGet, "/json/list", &tabs); err != nil {
+			return err
+		}
 	}
 	for _, tab := range tabs {
-		if tab.Type == "page" && !strings.HasSuffix(tab.URL, keep) {
+		if tab.Type == "page" && !is(tab) {
 			if err := d.devtools(ctx, http.MethodGet, "/json/close/"+tab.ID, nil); err != nil {
 				return err
 			}
