@@ -41,7 +41,7 @@ func (m *Manager) Passkeys(ctx context.Context, row store.Profile) ([]state.Cred
 
 // PasskeysIn returns the passkeys that a snapshot has.
 func (m *Manager) PasskeysIn(ctx context.Context, s store.Snapshot) ([]state.Credential, error) {
-	sealed, err := m.snapshots.File(ctx, s, passkeysPath, maxPasskeysFile)
+	sealed, err := m.snapshots.File(ctx, s, passkeysPath, shim.MaxPasskeysFile)
 	if err != nil || sealed == nil {
 		return nil, err
 	}

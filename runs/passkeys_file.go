@@ -10,9 +10,6 @@ import (
 // passkeysPath is where the file of passkeys is in a snapshot.
 const passkeysPath = "chrome/" + shim.PasskeysFile
 
-// maxPasskeysFile bounds the file in bytes.
-const maxPasskeysFile = 16 << 20
-
 // StaysHere are the files of a profile's data that are of no use elsewhere.
 func StaysHere() []string { return []string{passkeysPath} }
 
@@ -46,7 +43,7 @@ func ownFile(row store.Profile, key []byte) snapshots.OwnFile {
 func (passkeysFile) Name() string { return shim.PasskeysFile }
 
 // Most satisfies snapshots.OwnFile.
-func (passkeysFile) Most() int64 { return maxPasskeysFile }
+func (passkeysFile) Most() int64 { return shim.MaxPasskeysFile }
 
 // Open satisfies snapshots.OwnFile.
 func (f passkeysFile) Open(sealed []byte) error {

@@ -25,8 +25,8 @@ const PasskeysFile = "warren-passkeys.sealed"
 // PasskeyKeySize is the length in bytes of the key that passkeys are sealed with.
 const PasskeyKeySize = CookieKeySize
 
-// maxPasskeys bounds the file in bytes. A thousand passkeys with keys of RSA take less.
-const maxPasskeys = 16 << 20
+// MaxPasskeysFile bounds the file in bytes. A thousand passkeys with keys of RSA take less.
+const MaxPasskeysFile = 16 << 20
 
 func passkeysSealedFor() []byte { return []byte("warren passkeys") }
 
@@ -73,7 +73,7 @@ func ReadPasskeys(profileDir string, key []byte) ([]state.Credential, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case err == nil && (!info.Mode().IsRegular() || info.Size() > maxPasskeys):
+	case err == nil && (!info.Mode().IsRegular() || info.Size() > MaxPasskeysFile):
 		err = errors.New("the file of passkeys is none of ours")
 	}
 	if err != nil {
@@ -84,7 +84,7 @@ func ReadPasskeys(profileDir string, key []byte) ([]state.Credential, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	sealed, err := io.ReadAll(io.LimitReader(f, maxPasskeys))
+	sealed, err := io.ReadAll(io.LimitReader(f, MaxPasskeysFile))
 	if err != nil {
 		return nil, err
 	}
