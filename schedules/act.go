@@ -145,7 +145,7 @@ func (s *Scheduler) actOnAll(ctx context.Context, o *occurrence, ids []string) {
 		wg.Go(func() {
 			defer func() { <-turn }()
 			unchanged, err := s.actOn(ctx, o, id)
-			o.add(id, unchanged, err)
+			s.note(ctx, o, id, unchanged, err)
 		})
 	}
 }
@@ -156,7 +156,7 @@ func (s *Scheduler) checkAll(ctx context.Context, o *occurrence, ids []string) {
 	for _, id := range ids {
 		px, err := s.pool.Get(ctx, o.sees(), id)
 		if err != nil {
-			o.add(id, false, err)
+			s.note(ctx, o, id, false, err)
 			continue
 		}
 		all = append(all, px)
@@ -172,7 +172,7 @@ func (s *Scheduler) checkAll(ctx context.Context, o *occurrence, ids []string) {
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		o.add("", false, err)
+		s.note(ctx, o, "", false, err)
 	}
 }
 
@@ -252,7 +252,17 @@ func (s *Scheduler) awaitRuns(ctx context.Context, o *occurrence) {
 	}
 }
 
-// add notes what came of one target.
+// note counts what came of one target. A failure that its owner cannot mend is logged with its cause.
+func (s *Scheduler) note(ctx context.Context, o *occurrence, id string, unchanged bool, err error) {
+	p, known := errors.AsType[*problem.Error](err)
+	told := known && (p.Kind.OfCaller() || p.Cause == nil)
+	if err != nil && !told && ctx.Err() == nil {
+		s.log.Error("a schedule failed for a target", "schedule", o.row.ID, "target", id, "cause", err)
+	}
+	o.add(id, unchanged, err)
+}
+
+// add counts what came of one target.
 func (o *occurrence) add(id string, unchanged bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -277,9 +287,11 @@ func failure(id string, err error) TargetError {
 	p, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		p = problem.Hidden(err)
-		p.Message = "Something went wrong inside warren. The log has the cause."
 	}
 	message := p.Message
+	if p.Kind == problem.Internal { // there is no request whose id the log could have
+		message = "Something went wrong inside warren. The log has the cause."
+	}
 	for _, f := range p.Faults {
 		message += " " + f.Message
 	}

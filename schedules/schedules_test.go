@@ -328,6 +328,13 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s: %+v", row.Action, o)
 		}
 	}
+	logged := r.log.String()
+	if n := strings.Count(logged, `"a schedule failed for a target"`); n != 1 || !strings.Contains(logged, start) {
+		t.Errorf("the log has %d failures, want that of the server alone:\n%s", n, logged)
+	}
+	if _, o := r.get(start); len(o.Errors) != 1 || strings.Contains(o.Errors[0].Message, "request") {
+		t.Errorf("%+v", o.Errors)
+	}
 }
 
 // TestInterrupted: an occurrence that the end of its server cuts off is told, by that server or by the next one.
