@@ -23,48 +23,48 @@ import (
 
 // serveConfig holds the settings of `warren serve`. A flag overrides the environment, which overrides the file and the default.
 type serveConfig struct {
-	Listen           string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" help:"Address to serve on. Port 0 picks a free one."`
-	Data             string        `env:"WARREN_DATA" placeholder:"DIR" help:"Data folder. Default: the platform's data folder."`
-	Browser          string        `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to run. Default: the first one found."`
-	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
-	BrowserMirror    string        `name:"browser-mirror" env:"WARREN_BROWSER_MIRROR" placeholder:"URL" help:"Where administrators install browsers from over the API: the folder of known-good-versions-with-downloads.json. off: not at all. Default: Chrome for Testing's own."`
-	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
-	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
-	CheckURL6        []string      `name:"check-url6" env:"WARREN_CHECK_URL6" placeholder:"URL" help:"The same for a proxy's exit over IPv6: a service that has no IPv4 address. Default: not asked."`
-	CheckUDPURL      string        `name:"check-udp-url" env:"WARREN_CHECK_UDP_URL" placeholder:"stun://HOST:PORT" help:"STUN server that checks ask through a SOCKS5 proxy's UDP. Default: not asked."`
-	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
-	CheckAtOnce      int           `name:"check-at-once" default:"0" env:"WARREN_CHECK_AT_ONCE" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many. 0: 2048, or fewer where this process may not have so many connections."`
-	CheckEvery       []string      `name:"check-every" env:"WARREN_CHECK_EVERY" placeholder:"TIME" help:"Check each proxy again and again after so long, such as 30m; WORKSPACE=10m for one workspace, where 0 means never. Default: only when asked."`
-	RotateEvery      time.Duration `name:"rotate-every" default:"10s" env:"WARREN_ROTATE_EVERY" help:"The shortest time between two calls of a proxy's rotateUrl."`
-	RotateTimeout    time.Duration `name:"rotate-timeout" default:"60s" env:"WARREN_ROTATE_TIMEOUT" help:"How long to wait for a proxy's exit to change, after its rotateUrl was called."`
-	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
-	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core, and no more than 512 MiB of memory each allow."`
-	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
-	Warm             int           `name:"warm" default:"0" env:"WARREN_WARM" help:"Browsers that are kept ready for profiles that were never started. 0: none."`
-	MaxQueue         int           `name:"max-queue" default:"1000" env:"WARREN_MAX_QUEUE" help:"Starts that may wait for their turn; further ones are refused."`
-	QueueTimeout     time.Duration `name:"queue-timeout" default:"60s" env:"WARREN_QUEUE_TIMEOUT" help:"How long a start waits for one of --max-running to end."`
-	StartTimeout     time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
-	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
-	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
-	Snapshots        string        `default:"on" enum:"on,off" env:"WARREN_SNAPSHOTS" help:"Whether a profile that does not say keeps a snapshot of its data at each graceful stop."`
-	BackupEvery      time.Duration `name:"backup-every" default:"0s" env:"WARREN_BACKUP_EVERY" help:"Back the data folder up to --backup-to after so long, again and again, such as 24h. 0: never."`
-	BackupTo         string        `name:"backup-to" env:"WARREN_BACKUP_TO" placeholder:"DIR|s3://BUCKET/PREFIX" help:"The folder of these backups, best on another disk, or a bucket. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how to get into it."`
-	BackupKeep       int           `name:"backup-keep" default:"0" env:"WARREN_BACKUP_KEEP" help:"How many of these backups stay: the newest good ones. What only older ones need is removed. 0: all."`
-	BackupNoKey      bool          `name:"backup-no-key" env:"WARREN_BACKUP_NO_KEY" help:"Leave secret.key out of them: keep it elsewhere, since nobody can read passwords and snapshots without it."`
-	S3Plain          bool          `name:"s3-plain" env:"WARREN_S3_PLAIN" help:"Speak http, which others can read, with an S3 server that is not on this machine."`
-	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
-	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
-	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
-	FilesQuota       byteSize      `name:"files-quota" default:"5GiB" env:"WARREN_FILES_QUOTA" help:"How much a profile's uploads and downloads may have together, in bytes, KiB, MiB or GiB. 0: no quota."`
-	UploadLimit      byteSize      `name:"upload-limit" default:"1GiB" env:"WARREN_UPLOAD_LIMIT" help:"How large a file may be that is sent for a page, 1GiB at most."`
-	AllowPrivate     string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
-	AllowHost        []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`
-	BehindProxy      []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
-	TLSCert          string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" help:"TLS certificate (PEM)."`
-	TLSKey           string        `name:"tls-key" env:"WARREN_TLS_KEY" placeholder:"FILE" help:"TLS key (PEM)."`
+	Listen           string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" group:"Basics" help:"Address to serve on. Port 0 picks a free one."`
+	Data             string        `env:"WARREN_DATA" placeholder:"DIR" group:"Basics" help:"Data folder. Default: the platform's data folder."`
+	Browser          string        `env:"WARREN_BROWSER" placeholder:"PATH" group:"Browsers" help:"The browser to run. Default: the first one found."`
+	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" group:"Browsers" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
+	BrowserMirror    string        `name:"browser-mirror" env:"WARREN_BROWSER_MIRROR" placeholder:"URL" group:"Browsers" help:"Where administrators install browsers from over the API: the folder of known-good-versions-with-downloads.json. off: not at all. Default: Chrome for Testing's own."`
+	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" group:"Browsers" help:"Where a profile does not say: auto is headed where there is a display."`
+	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" group:"Checks" help:"Service that tells a caller's address, for checks; several are tried in turn."`
+	CheckURL6        []string      `name:"check-url6" env:"WARREN_CHECK_URL6" placeholder:"URL" group:"Checks" help:"The same for a proxy's exit over IPv6: a service that has no IPv4 address. Default: not asked."`
+	CheckUDPURL      string        `name:"check-udp-url" env:"WARREN_CHECK_UDP_URL" placeholder:"stun://HOST:PORT" group:"Checks" help:"STUN server that checks ask through a SOCKS5 proxy's UDP. Default: not asked."`
+	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" group:"Checks" help:"Deadline of one proxy check."`
+	CheckAtOnce      int           `name:"check-at-once" default:"0" env:"WARREN_CHECK_AT_ONCE" group:"Checks" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many. 0: 2048, or fewer where this process may not have so many connections."`
+	CheckEvery       []string      `name:"check-every" env:"WARREN_CHECK_EVERY" placeholder:"TIME" group:"Checks" help:"Check each proxy again and again after so long, such as 30m; WORKSPACE=10m for one workspace, where 0 means never. Default: only when asked."`
+	RotateEvery      time.Duration `name:"rotate-every" default:"10s" env:"WARREN_ROTATE_EVERY" group:"Checks" help:"The shortest time between two calls of a proxy's rotateUrl."`
+	RotateTimeout    time.Duration `name:"rotate-timeout" default:"60s" env:"WARREN_ROTATE_TIMEOUT" group:"Checks" help:"How long to wait for a proxy's exit to change, after its rotateUrl was called."`
+	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" group:"Checks" help:"An MMDB file that tells an exit's country."`
+	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" group:"Limits" help:"Browsers that start at the same time; the rest queue. 0: one per core, and no more than 512 MiB of memory each allow."`
+	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" group:"Limits" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
+	Warm             int           `name:"warm" default:"0" env:"WARREN_WARM" group:"Browsers" help:"Browsers that are kept ready for profiles that were never started. 0: none."`
+	MaxQueue         int           `name:"max-queue" default:"1000" env:"WARREN_MAX_QUEUE" group:"Limits" help:"Starts that may wait for their turn; further ones are refused."`
+	QueueTimeout     time.Duration `name:"queue-timeout" default:"60s" env:"WARREN_QUEUE_TIMEOUT" group:"Limits" help:"How long a start waits for one of --max-running to end."`
+	StartTimeout     time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" group:"Browsers" help:"Until a started browser must take commands."`
+	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" group:"Browsers" help:"How long browsers wait for a server that died before they close."`
+	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" group:"Browsers" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
+	Snapshots        string        `default:"on" enum:"on,off" env:"WARREN_SNAPSHOTS" group:"Data" help:"Whether a profile that does not say keeps a snapshot of its data at each graceful stop."`
+	BackupEvery      time.Duration `name:"backup-every" default:"0s" env:"WARREN_BACKUP_EVERY" group:"Data" help:"Back the data folder up to --backup-to after so long, again and again, such as 24h. 0: never."`
+	BackupTo         string        `name:"backup-to" env:"WARREN_BACKUP_TO" placeholder:"DIR|s3://BUCKET/PREFIX" group:"Data" help:"The folder of these backups, best on another disk, or a bucket. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how to get into it."`
+	BackupKeep       int           `name:"backup-keep" default:"0" env:"WARREN_BACKUP_KEEP" group:"Data" help:"How many of these backups stay: the newest good ones. What only older ones need is removed. 0: all."`
+	BackupNoKey      bool          `name:"backup-no-key" env:"WARREN_BACKUP_NO_KEY" group:"Data" help:"Leave secret.key out of them: keep it elsewhere, since nobody can read passwords and snapshots without it."`
+	S3Plain          bool          `name:"s3-plain" env:"WARREN_S3_PLAIN" group:"Data" help:"Speak http, which others can read, with an S3 server that is not on this machine."`
+	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" group:"Security" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
+	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" group:"Security" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
+	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" group:"Data" help:"Days that deleted profiles stay in the trash."`
+	FilesQuota       byteSize      `name:"files-quota" default:"5GiB" env:"WARREN_FILES_QUOTA" group:"Limits" help:"How much a profile's uploads and downloads may have together, in bytes, KiB, MiB or GiB. 0: no quota."`
+	UploadLimit      byteSize      `name:"upload-limit" default:"1GiB" env:"WARREN_UPLOAD_LIMIT" group:"Limits" help:"How large a file may be that is sent for a page, 1GiB at most."`
+	AllowPrivate     string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" group:"Security" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
+	AllowHost        []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" group:"Security" help:"Further host names that requests may use."`
+	BehindProxy      []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" group:"Security" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
+	TLSCert          string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" group:"Security" help:"TLS certificate (PEM)."`
+	TLSKey           string        `name:"tls-key" env:"WARREN_TLS_KEY" placeholder:"FILE" group:"Security" help:"TLS key (PEM)."`
 	APIKey           string        `kong:"-"` // WARREN_API_KEY: a secret has no place on a command line
-	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
-	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
+	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" group:"Security" help:"File that holds the admin key."`
+	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" group:"Security" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
 	configFile    string // where the flags' values may stand; it need not be there
 	proxies       []netip.Prefix

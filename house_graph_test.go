@@ -17,7 +17,7 @@ const anything = "anything"
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store",
-		"proxy", "shim", "web", "leaks"},
+		"proxy", "shim", "web", "leaks", "configfile"},
 	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store",
 		"extensions", "proxy", "web"},
 	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks"},
@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"archive":    {"packs"},
 	"comeover":   {"state", "proxy"},
 	"compat":     {},
+	"configfile": {},
 	"userdata":   {"snapshots"},
 	"testnet":    {},
 	"bench":      {anything}, // measures each of them by itself

@@ -2,22 +2,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"warren/configfile"
 	"warren/shim"
 )
 
@@ -80,7 +78,10 @@ type commands struct {
 	Restore restoreCommand  `cmd:"" help:"Make a data folder from a backup."`
 	Check   checkCommand    `cmd:"" help:"Check the snapshots of a data folder or of a backup."`
 	Version versionCmd      `cmd:"" help:"Print the version."`
+	Config  configCommands  `cmd:"" help:"Check and print the configuration of serve."`
 	Shim    shimCommand     `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
+
+	ConfigFile string `name:"config" env:"WARREN_CONFIG" placeholder:"FILE" help:"The configuration file, in TOML. Default: warren/config.toml in your configuration folder."`
 }
 
 // console holds the streams that commands read and write.
@@ -107,58 +108,23 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return shimCommand{}.Run(ctx, &console{stdin, stdout, stderr})
 	}
 	var c commands
-	file, err := configFile()
-	if err != nil {
-		return err
-	}
+	file := configfile.New("serve", "config")
 	parser, err := kong.New(&c, kong.Name("warren"), kong.Writers(stdout, stderr), kong.UsageOnError(),
-		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…"),
+		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…, and those of "+
+			"serve in a file."),
 		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Resolvers(file),
-		kong.Bind(&console{stdin, stdout, stderr}))
+		kong.ExplicitGroups(flagGroups()), kong.Bind(&console{stdin, stdout, stderr}, file))
 	if err != nil {
 		return err
 	}
 	parsed, err := parser.Parse(args)
+	if faults := file.Refusal(); faults != nil {
+		return misuse{errors.Join(faults, err)}
+	}
 	if err != nil {
 		return err
 	}
 	return parsed.Run()
-}
-
-// configPath is WARREN_CONFIG, else warren/config.json in the user's configuration folder.
-func configPath() (path string, named bool) {
-	if path, named = os.LookupEnv("WARREN_CONFIG"); named {
-		return path, true
-	}
-	dir, err := os.UserConfigDir()
-	if err != nil { // no home, or one that is no absolute path: what lies where we happen to be is nobody's word
-		return "", false
-	}
-	return filepath.Join(dir, "warren", "config.json"), false
-}
-
-// configFile reads the configuration file: a JSON object of flag names and values. Flags and the environment override it.
-func configFile() (kong.Resolver, error) {
-	path, named := configPath()
-	text, err := os.ReadFile(path)
-	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
-		return nil, misusef("the configuration file cannot be read: %v", err)
-	}
-	if err != nil {
-		text = []byte("{}")
-	}
-	values, err := kong.JSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, misusef("%s is not a JSON object of flags: %v", path, err)
-	}
-	return kong.ResolverFunc(func(c *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
-		for _, env := range flag.Envs {
-			if _, set := os.LookupEnv(env); set {
-				return nil, nil
-			}
-		}
-		return values.Resolve(c, parent, flag)
-	}), nil
 }
 
 type versionCmd struct{}

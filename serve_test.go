@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"warren/api"
+	"warren/configfile"
 	"warren/testnet"
 )
 
@@ -192,7 +193,7 @@ func TestBadOwnKey(t *testing.T) {
 		cfg := testConfig(t)
 		cfg.APIKey = own
 		var out, log testnet.Buffer
-		code := exitCode(cfg.Run(context.Background(), &console{strings.NewReader(""), &out, &log}), &log)
+		code := exitCode(cfg.Run(context.Background(), &console{strings.NewReader(""), &out, &log}, configfile.New("serve")), &log)
 		if code != 2 || out.String() != "" {
 			t.Errorf("%q: exit code %d and %q, want 2 and nothing", own, code, out.String())
 		}
@@ -228,7 +229,7 @@ func TestExposure(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		out := &onWrite{do: cancel} // one that serves ends at once
-		code := exitCode(cfg.Run(ctx, &console{strings.NewReader(""), out, &log}), &log)
+		code := exitCode(cfg.Run(ctx, &console{strings.NewReader(""), out, &log}, configfile.New("serve")), &log)
 		if code != 0 && out.written {
 			t.Error("it was listening")
 		}

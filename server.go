@@ -20,6 +20,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"warren/api"
+	"warren/configfile"
 	"warren/events"
 	"warren/pool"
 	"warren/proxy"
@@ -38,12 +39,8 @@ const answerTime = 3 * time.Second
 const gcPercent = 200
 
 // Run serves until ctx ends. The error names what to change.
-func (cfg *serveConfig) Run(ctx context.Context, c *console) error {
-	if cfg.APIKey == "" {
-		cfg.APIKey = os.Getenv("WARREN_API_KEY")
-	}
-	cfg.configFile, _ = configPath()
-	if err := cfg.resolve(); err != nil {
+func (cfg *serveConfig) Run(ctx context.Context, c *console, file *configfile.Source) error {
+	if err := cfg.resolveWith(file); err != nil {
 		return err
 	}
 	return serve(ctx, cfg, c, nil)
@@ -280,7 +277,13 @@ func (cfg *serveConfig) checkExposure(ctx context.Context, st *store.Store) erro
 	case n == 0 && cfg.APIKey == "":
 		return refusef("--listen %s is reachable from other machines, and there is no API key yet: serve on loopback once, or "+
 			"give WARREN_API_KEY", cfg.Listen)
-	case cfg.TLSCert == "" && len(cfg.proxies) == 0:
+	}
+	return cfg.checkEncryption()
+}
+
+// checkEncryption refuses to serve beyond loopback without TLS, of our own or of a reverse proxy.
+func (cfg *serveConfig) checkEncryption() error {
+	if cfg.TLSCert == "" && len(cfg.proxies) == 0 {
 		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, or "+
 			"--behind-proxy CIDR of the reverse proxy that does TLS", cfg.Listen)
 	}

@@ -47,7 +47,7 @@ awk -F '\t' '
     if (s ~ /^apachelicense/) return "Apache-2.0"
     if (s ~ /^thirdpartysoftwarenotices/) return "third-party notices: BSD-3-Clause, MIT"
     if (s ~ /^permissiontousecopymodify/) return "ISC"
-    if (s ~ /^(themitlicense|allrightsreservedmitlicense)?permissionisherebygranted/) return "MIT"
+    if (s ~ /^(themitlicense|allrightsreservedmitlicense|gotomlv2)?permissionisherebygranted/) return "MIT"
     if (s ~ /silopenfontlicenseversion11/) return "OFL-1.1"
     if (s ~ /dedicatedtothepublic/) return "public domain"
     if (s ~ /^redistributionanduse.*(neitherthename|mustnotbeused)/) return "BSD-3-Clause"
