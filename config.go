@@ -65,6 +65,9 @@ type serveConfig struct {
 	APIKey           string        `kong:"-"` // WARREN_API_KEY: a secret has no place on a command line
 	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" group:"Security" help:"File that holds the admin key."`
 	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" group:"Security" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
+	LogLevel         string        `name:"log-level" default:"info" enum:"debug,info,warn,error" env:"WARREN_LOG_LEVEL" group:"Basics" help:"What the log holds. info: changes, refusals and failures; debug: every request too."`
+	LogFormat        string        `name:"log-format" default:"auto" enum:"auto,text,json" env:"WARREN_LOG_FORMAT" group:"Basics" help:"auto: text on a terminal, JSON otherwise."`
+	LogFile          string        `name:"log-file" env:"WARREN_LOG_FILE" placeholder:"FILE" group:"Basics" help:"Append the log to this file; SIGHUP opens it anew, for rotation. Default: standard error."`
 
 	configFile    string // where the flags' values may stand; it need not be there
 	proxies       []netip.Prefix
@@ -115,6 +118,7 @@ func (c *serveConfig) resolve() error {
 	c.checkBounds(&f)
 	c.checkBackups(&f)
 	c.resolveKey(&f)
+	c.resolveLog(&f)
 	if c.MaxStarting == 0 {
 		c.MaxStarting = runs.DefaultMaxStarting()
 	}
@@ -224,6 +228,18 @@ func (c *serveConfig) resolveKey(f *faults) {
 			f.add("%w", err)
 		}
 	}
+}
+
+// resolveLog makes the log's file absolute. It may be impossible to write: the server then logs to standard error.
+func (c *serveConfig) resolveLog(f *faults) {
+	if c.LogFile == "" {
+		return
+	}
+	abs, err := filepath.Abs(c.LogFile)
+	if err != nil {
+		f.add("--log-file %q: %v", c.LogFile, err)
+	}
+	c.LogFile = abs
 }
 
 // checkBounds checks the settings that have a smallest and a largest value.

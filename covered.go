@@ -17,7 +17,7 @@ func (c *serveConfig) covered() []string {
 	if c.BackupTo != "" && !isBucket(c.BackupTo) {             // it holds what the data folder holds
 		out = append(out, c.BackupTo)
 	}
-	for _, file := range []string{c.SecretKey, c.APIKeyFile, c.TLSKey, c.configFile} {
+	for _, file := range []string{c.SecretKey, c.APIKeyFile, c.TLSKey, c.configFile, c.LogFile} {
 		out = append(out, aroundFile(file)...)
 	}
 	slices.Sort(out)

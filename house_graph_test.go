@@ -17,9 +17,9 @@ const anything = "anything"
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store",
-		"proxy", "shim", "web", "leaks", "configfile"},
+		"proxy", "shim", "web", "leaks", "configfile", "logs"},
 	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store",
-		"extensions", "proxy", "web"},
+		"extensions", "proxy", "web", "logs"},
 	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store"},
 	"schedules":      {"runs", "snapshots", "pool", "events", "problem", "store"},
@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"browser/builds": {"browser"},
 	"browser":        {"state"},
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {}, "packs": {},
-	"extensions": {},
+	"extensions": {}, "logs": {},
 	"archive":    {"packs"},
 	"comeover":   {"state", "proxy"},
 	"compat":     {},

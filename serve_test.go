@@ -9,11 +9,13 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"warren/api"
 	"warren/configfile"
+	"warren/logs"
 	"warren/testnet"
 )
 
@@ -275,7 +277,7 @@ func TestExposure(t *testing.T) {
 func TestSecretsOfALog(t *testing.T) {
 	t.Parallel()
 	var out testnet.Buffer
-	log := logger(&out)
+	log, _ := logs.Open(logs.Options{Stderr: &out})
 	log.Warn("odd", "cause", fmt.Errorf("a\nb\r\n{\"level\":\"ERROR\"}\x1b[31m"), "at", time.Now())
 	if lines := strings.Count(strings.TrimSuffix(out.String(), "\n"), "\n"); lines != 0 || strings.ContainsAny(out.String(), "\r\x1b") {
 		t.Errorf("%q", out.String())
@@ -299,5 +301,38 @@ func TestCheckURLs(t *testing.T) {
 				t.Errorf("--check-url %v: %v", flags, err)
 			}
 		}
+	}
+}
+
+// TestLogFile: the log goes to the file of --log-file, in a form of its own, and SIGHUP opens the file anew.
+func TestLogFile(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.LogFile, cfg.LogFormat, cfg.LogLevel = filepath.Join(filepath.Dir(cfg.Data), "warren.log"), "text", "info"
+	s := serveOnce(t, cfg)
+	text, err := os.ReadFile(cfg.LogFile)
+	if err != nil || s.err != nil || !strings.Contains(string(text), "level=INFO msg=stopping") || strings.Contains(s.log, "stopping") {
+		t.Errorf("%v, %v: the file holds %q, standard error\n%s", err, s.err, text, s.log)
+	}
+	var errs testnet.Buffer
+	log, output := logs.Open(logs.Options{File: cfg.LogFile, Stderr: &errs})
+	defer output.Close()
+	if err := os.Rename(cfg.LogFile, cfg.LogFile+".1"); err != nil {
+		t.Skip(err) // where open files cannot be renamed
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	reload := make(chan os.Signal, 1)
+	reload <- syscall.SIGHUP
+	go (*certificate)(nil).keep(ctx, reload, output, log)
+	testnet.Eventually(t, "the file is opened anew", func() bool {
+		text, err := os.ReadFile(cfg.LogFile)
+		return err == nil && strings.Contains(string(text), "SIGHUP")
+	})
+	cfg = testConfig(t)
+	cfg.LogFile = filepath.Join(cfg.Data, "none", "x")
+	if s := serveOnce(t, cfg); s.err != nil || strings.Count(s.log, "--log-file cannot be written") != 1 ||
+		!strings.Contains(s.log, "stopping") {
+		t.Errorf("%v: a file that cannot be made: %s", s.err, s.log)
 	}
 }

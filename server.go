@@ -22,6 +22,7 @@ import (
 	"warren/api"
 	"warren/configfile"
 	"warren/events"
+	"warren/logs"
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
@@ -61,7 +62,9 @@ type product struct {
 // serve opens the data folder, the store, the listener and the parts, serves until ctx ends, and closes all in reverse order.
 // up is called with the server's address once it serves.
 func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base string)) error {
-	log := logger(c.stderr)
+	log, output := logs.Open(logs.Options{Level: cfg.LogLevel, Format: cfg.LogFormat, File: cfg.LogFile, Stderr: c.stderr,
+		Terminal: isTerminal(c.stderr)})
+	defer output.Close()
 	runs.DropUnknownZone(log)
 	private()
 	debug.SetGCPercent(gcPercent)
@@ -107,7 +110,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	var background sync.WaitGroup
 	defer func() { end(); background.Wait() }()
 	p.workBeside(life, cfg, &background)
-	background.Go(func() { cfg.certificate.keep(life, reload, log) })
+	background.Go(func() { cfg.certificate.keep(life, reload, output, log) })
 	select {
 	case err := <-failed:
 		return err
@@ -257,14 +260,6 @@ func claimData(dir string) (unlock func(), err error) {
 	return func() { lock.Unlock() }, nil //nolint:errcheck // the process ends
 }
 
-// logger writes text to a terminal and JSON elsewhere.
-func logger(w io.Writer) *slog.Logger {
-	if isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, nil))
-	}
-	return slog.New(slog.NewJSONHandler(w, nil))
-}
-
 // checkExposure refuses to serve beyond loopback without a key that exists and an encrypted way in.
 func (cfg *serveConfig) checkExposure(ctx context.Context, st *store.Store) error {
 	if cfg.onLoopback() {
@@ -325,8 +320,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
 
-// onHangUp returns a channel of SIGHUPs, with which a service manager asks to read the certificate anew. With a terminal
-// the signal ends the server instead.
+// onHangUp returns a channel of SIGHUPs, with which a service manager asks to read the certificate anew and to reopen the
+// log's file. With a terminal the signal ends the server instead.
 func onHangUp() (reload chan os.Signal) {
 	reload = make(chan os.Signal, 1)
 	if !hasTerminal() {
@@ -335,8 +330,8 @@ func onHangUp() (reload chan os.Signal) {
 	return reload
 }
 
-// keep reloads the certificate on each signal until ctx ends. A nil certificate is none.
-func (c *certificate) keep(ctx context.Context, reload chan os.Signal, log *slog.Logger) {
+// keep reopens the log's file and reloads the certificate on each signal until ctx ends. A nil certificate is none.
+func (c *certificate) keep(ctx context.Context, reload chan os.Signal, output *logs.Output, log *slog.Logger) {
 	defer signal.Stop(reload)
 	for {
 		select {
@@ -344,6 +339,7 @@ func (c *certificate) keep(ctx context.Context, reload chan os.Signal, log *slog
 		case <-ctx.Done():
 			return
 		}
+		output.Reopen()
 		if c == nil {
 			log.Info("SIGHUP reads the TLS certificate anew, and there is none")
 		} else if err := c.load(); err != nil {
