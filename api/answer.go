@@ -22,14 +22,15 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error 
 	return nil
 }
 
-// answerWriter is a ResponseWriter that records whether the answer has begun.
+// answerWriter is a ResponseWriter that records whether the answer has begun, and its status.
 type answerWriter struct {
 	http.ResponseWriter
-	begun bool
+	begun  bool
+	status int // 0: none was set; an answer that has begun is then 200
 }
 
 func (w *answerWriter) WriteHeader(status int) {
-	w.begun = true
+	w.begun, w.status = true, status
 	w.ResponseWriter.WriteHeader(status)
 }
 

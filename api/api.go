@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"warren/events"
+	"warren/logs"
 	"warren/pool"
 	"warren/runs"
 	"warren/schedules"
@@ -70,6 +71,8 @@ type API struct {
 	base         string          // scheme://host:port
 	writeTime    time.Duration   // deadline of one write to a stream
 	openapi      []byte
+	operations   map[string]string // operation ids, by pattern
+	refusals     *logs.Bounded     // the log's lines of refused requests
 	started      time.Time
 	http         *http.Server
 
@@ -85,7 +88,7 @@ func New(d Deps) *API {
 		mux: http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
-		jobs:        jobs{most: maxJobProfiles},
+		jobs:        jobs{most: maxJobProfiles}, refusals: logs.NewBounded(refusalsLogged, refusalsAtOnce),
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
 		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
@@ -94,6 +97,7 @@ func New(d Deps) *API {
 		s.slow[strings.Replace(operation, " ", " "+Prefix, 1)] = true
 	}
 	s.openapi = s.describe()
+	s.operations = s.operationIDs()
 	s.base = s.initHosts(d.Config.Address)
 	s.http = &http.Server{Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 32 << 10, TLSConfig: d.Config.TLS, ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
@@ -138,9 +142,10 @@ func (s *API) Prepare(ctx context.Context) error {
 	return errors.Join(err, s.sweepPackages(ctx, s.runs.Packages().Sweep))
 }
 
-// Sweep deletes idempotent answers older than 24 hours and old places of lists. It also writes the times at which keys were last
-// used, and removes packages that were deleted while a run had them loaded.
+// Sweep deletes idempotent answers older than 24 hours and old places of lists. It writes the times at which keys were last
+// used, and removes packages that were deleted while a run had them loaded. The log learns how many refusals it left out.
 func (s *API) Sweep(ctx context.Context) error {
+	s.logLeftOut()
 	return errors.Join(s.idempotency.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx),
 		s.sweepPackages(ctx, s.runs.Packages().Prune))
 }

@@ -317,10 +317,11 @@ func writeProblem(w http.ResponseWriter, r *http.Request, log *slog.Logger, e *p
 // occurrence returns an error as the answer to one request, with the request's id as its instance (RFC 9457, 3.1.5). Causes of 5xx
 // are logged here.
 func occurrence(ctx context.Context, log *slog.Logger, e *problem.Error) *Problem {
-	p := newProblem(e)
-	p.Instance = "urn:warren:request:" + requestID(ctx)
-	if p.Status >= 500 && e.Cause != nil {
-		log.Error("request failed", "request", requestID(ctx), "code", p.Code, "cause", e.Cause)
+	p, req := newProblem(e), requestOf(ctx)
+	p.Instance = "urn:warren:request:" + req.id
+	failed := p.Status >= 500 && e.Cause != nil
+	if req.found.problem(p.Code, failed); failed {
+		log.LogAttrs(ctx, slog.LevelError, "request failed", append(req.attributes(p.Status), slog.Any("cause", e.Cause))...)
 	}
 	return p
 }

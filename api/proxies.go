@@ -301,6 +301,7 @@ func (s *API) proxyRow(ctx context.Context, id string) (store.Proxy, error) {
 // proxyAsRead returns a proxy that the caller sees, if it still has the revision of ifMatch.
 func proxyAsRead(ctx context.Context, q *store.Queries, c *caller, id, ifMatch string) (store.Proxy, error) {
 	row, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.Sees.Filter()})
+	requestOf(ctx).found.inWorkspace(row.WorkspaceID)
 	switch {
 	case errors.Is(err, store.ErrNoRow):
 		return row, problem.Missing("proxy")

@@ -122,6 +122,22 @@ func operations(item *huma.PathItem) map[string]*huma.Operation {
 		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete}
 }
 
+// operationIDs returns the ids of the described operations, by pattern.
+func (s *API) operationIDs() map[string]string {
+	ids := map[string]string{}
+	for path, item := range s.api.OpenAPI().Paths {
+		for method, op := range operations(item) {
+			if op != nil {
+				ids[method+" "+Prefix+path] = op.OperationID
+			}
+		}
+	}
+	for _, p := range serverPaths {
+		ids[p.path] = p.id
+	}
+	return ids
+}
+
 // checkQuery records unknown query parameters, and those given twice that take one value. They are reported together with all other
 // faults; huma's own check would report them alone.
 func checkQuery(ctx huma.Context) {

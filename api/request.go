@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -28,6 +29,10 @@ type request struct {
 	refusable      storedChecker               // the request, if the database may show more faults of it
 	changed        func(workspace string)      // counts a changed profile in place of its event, in a job; nil: it is published
 	answer         answerWriter
+	route          string    // the pattern that the path fits; "": none
+	begun          time.Time // when the request's header was read
+	unchanged      bool      // the request asks what would be changed
+	found          found
 }
 
 // require notes the message unless ok.
@@ -52,9 +57,11 @@ func requestID(ctx context.Context) string { return requestOf(ctx).id }
 func callerOf(ctx context.Context) *caller { return requestOf(ctx).caller }
 
 // requestIDFrom returns X-Request-Id if it has at most 64 harmless characters, else a new id.
+// A key in its place is none: answers and the log repeat the id.
 func requestIDFrom(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
-	if id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == "" {
+	if id != "" && len(id) <= 64 && !strings.HasPrefix(id, "wrn_") &&
+		strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == "" {
 		return id
 	}
 	return store.NewID()
@@ -102,6 +109,7 @@ func (r *request) moreFaults(ctx context.Context, errs []error) (more []error) {
 // is none.
 func (s *API) profileRow(ctx context.Context, id string, trashed bool) (store.Profile, error) {
 	row, err := s.store.Profile(ctx, callerOf(ctx).Sees, id, trashed)
+	requestOf(ctx).found.inWorkspace(row.WorkspaceID)
 	return row, orNotFound(err, "profile")
 }
 

@@ -37,11 +37,12 @@ func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Metho
 // ServeHTTP answers one request. It checks the Host first, then serves what needs no key, then checks Origin and key, then
 // dispatches.
 func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	req := &request{id: requestIDFrom(r), base: s.baseOf(r), http: r, api: s}
+	req := &request{id: requestIDFrom(r), base: s.baseOf(r), http: r, api: s, begun: time.Now()}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
 	req.answer.ResponseWriter = w
 	w = &req.answer
 	body := limitBodyTime(w, r)
+	defer s.logRequest(req)
 	defer s.catch(w, r, req)
 	w.Header()["X-Request-Id"] = []string{req.id}
 	w.Header()["X-Content-Type-Options"] = []string{"nosniff"}
@@ -74,15 +75,18 @@ func (s *API) serve(w http.ResponseWriter, r *http.Request, req *request) error 
 		return foreignHost()
 	}
 	if done, err := s.servePublic(w, r); done || err != nil {
+		req.route = r.URL.Path // one that needs no key has no secret
 		return err
 	}
 	if err := s.checkOrigin(r); err != nil {
 		return err
 	}
 	if strings.HasPrefix(r.URL.Path, "/cdp/") && isClean(r.URL.Path) {
+		req.route = "/cdp/{capability}"
 		return s.byCapability(w, r, "/cdp/", s.serveCDP)
 	}
 	if strings.HasPrefix(r.URL.Path, "/live/") && isClean(r.URL.Path) && isRead(r) {
+		req.route = "/live/{capability}"
 		return s.byCapability(w, r, "/live/", s.serveLive)
 	}
 	caller, err := s.authenticate(r)
@@ -116,6 +120,7 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
 	}
+	requestOf(r.Context()).route = pattern
 	need, ok := s.needs[pattern]
 	if !ok {
 		return fmt.Errorf("no scope is registered for %s", pattern) // only add and stream register patterns

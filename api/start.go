@@ -196,6 +196,7 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 	}
 	out, o := &startResponse{}, in.Body.options(callerOf(ctx))
 	if in.Body.DryRun {
+		requestOf(ctx).unchanged = true
 		out.Body.dry, err = s.runs.DryRun(ctx, row, o)
 		return out, err
 	}

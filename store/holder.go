@@ -96,6 +96,14 @@ func Only(ids []string) Scope {
 	return Scope{ids: ids, list: *jsonText(append([]string{}, ids...))}
 }
 
+// Single returns the workspace that the scope sees, if it sees one alone.
+func (s Scope) Single() string {
+	if s.all || len(s.ids) != 1 {
+		return ""
+	}
+	return s.ids[0]
+}
+
 // Filter is what queries take as Workspaces: a JSON array of ids; nil is all.
 func (s Scope) Filter() *string {
 	if s.all {
