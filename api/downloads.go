@@ -14,11 +14,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"warren/disk"
 	"warren/problem"
 	"warren/runs"
 	"warren/store"
@@ -271,7 +271,7 @@ func uploadProblem(r *http.Request, err error) error {
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return refusedByHuma(http.StatusRequestTimeout)
-	case errors.Is(err, syscall.ENOSPC):
+	case disk.IsFull(err):
 		return problem.DiskFull(err)
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
 		return context.Canceled

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/disk"
 	"warren/pool"
 	"warren/problem"
 	"warren/runs"
@@ -144,9 +144,9 @@ func fromError(err error) *problem.Error {
 	}
 	err = store.Typed(err)
 	switch {
-	case errors.Is(err, store.ErrDiskFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, store.ErrDiskFull), disk.IsFull(err):
 		return problem.DiskFull(err)
-	case errors.Is(err, store.ErrIO), errors.Is(err, syscall.EIO):
+	case errors.Is(err, store.ErrIO), disk.IsBroken(err):
 		return problem.DiskFailed(err)
 	case errors.Is(err, store.ErrBusy):
 		return databaseBusy(err)

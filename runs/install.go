@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"warren/disk"
 	"warren/pool"
 	"warren/problem"
 	"warren/shim"
@@ -128,7 +128,7 @@ func InstallationCancelled() *problem.Error {
 
 // installProblem says what happened to an installation, and what to do.
 func installProblem(err error) *problem.Error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if disk.IsFull(err) {
 		return problem.New(problem.Storage, "disk_full", "The disk is full, so nothing was installed. Free 1 GiB in the file system of "+
 			"the data folder and try again.").Because(err)
 	}

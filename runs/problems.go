@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
+	"warren/disk"
 	"warren/identity"
 	"warren/pool"
 	"warren/problem"
@@ -69,9 +69,9 @@ func (m *Manager) startProblem(err error) error {
 		return m.cancelledStart()
 	case errors.Is(err, context.DeadlineExceeded): // the shim itself did not answer
 		f = &shim.Failure{Kind: "timeout"}
-	case errors.Is(err, syscall.ENOSPC):
+	case disk.IsFull(err):
 		f = &shim.Failure{Kind: "disk_full"}
-	case errors.Is(err, syscall.EIO):
+	case disk.IsBroken(err):
 		return problem.DiskFailed(err)
 	default:
 		return problem.Hidden(err)

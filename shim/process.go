@@ -22,6 +22,7 @@ import (
 
 	"warren/browser"
 	"warren/browser/live"
+	"warren/disk"
 	"warren/proxy"
 )
 
@@ -163,7 +164,7 @@ func (p *process) failure(err error) *Failure {
 		return f
 	case errors.As(err, &home):
 		return isolationFailure(home)
-	case errors.Is(err, syscall.ENOSPC):
+	case disk.IsFull(err):
 		return &Failure{Kind: "disk_full", Message: err.Error()}
 	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir) && isUnwritable(err):
 		return &Failure{Kind: "unwritable", Message: err.Error()}

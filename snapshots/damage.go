@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"warren/disk"
 	"warren/packs"
 	"warren/store"
 )
@@ -125,7 +126,7 @@ type inspection struct {
 // why.
 func inspect(ctx context.Context, dir string, how Inspection) (*inspection, error) {
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, syscall.EIO) {
+	if disk.IsBroken(err) {
 		return nil, err
 	}
 	if err != nil {
@@ -151,9 +152,9 @@ func inspect(ctx context.Context, dir string, how Inspection) (*inspection, erro
 func (i *inspection) judge(at string, err error) {
 	switch {
 	case err == nil:
-	case errors.Is(err, syscall.EIO):
+	case disk.IsBroken(err):
 		i.add(at, "The disk cannot read it.")
-	case i.ctx.Err() != nil, errors.Is(err, syscall.ENOSPC):
+	case i.ctx.Err() != nil, disk.IsFull(err):
 		i.failed = cmp.Or(i.ctx.Err(), err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/go-json-experiment/json"
 
+	"warren/disk"
 	"warren/packs"
 	"warren/problem"
 	"warren/store"
@@ -240,7 +240,7 @@ func (k *Keeper) problemOf(err error) error { return k.ProblemOf(err) }
 // ProblemOf gives errors of files their kind: disk_full, data_unwritable or snapshot_damaged. Others stay as they are.
 func (k *Keeper) ProblemOf(err error) error {
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case disk.IsFull(err):
 		return problem.DiskFull(err)
 	case errors.Is(err, packs.ErrDamaged), errors.Is(err, packs.ErrNone), errors.Is(err, errPacksGone):
 		return Damaged(err)

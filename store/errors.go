@@ -10,6 +10,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"warren/disk"
 )
 
 // Kinds of error, for errors.Is. The error that wraps one says what to do.
@@ -87,7 +89,7 @@ func typedFile(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
-	case errors.Is(err, syscall.ENOSPC):
+	case disk.IsFull(err):
 		return fmt.Errorf("%w: %w", ErrDiskFull, err)
 	}
 	return err
