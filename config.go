@@ -19,6 +19,7 @@ import (
 	"warren/proxy"
 	"warren/runs"
 	"warren/shim"
+	"warren/webhooks"
 )
 
 // serveConfig holds the settings of `warren serve`. A flag overrides the environment, which overrides the file and the default.
@@ -58,6 +59,7 @@ type serveConfig struct {
 	FilesQuota       byteSize      `name:"files-quota" default:"5GiB" env:"WARREN_FILES_QUOTA" group:"Limits" help:"How much a profile's uploads and downloads may have together, in bytes, KiB, MiB or GiB. 0: no quota."`
 	UploadLimit      byteSize      `name:"upload-limit" default:"1GiB" env:"WARREN_UPLOAD_LIMIT" group:"Limits" help:"How large a file may be that is sent for a page, 1GiB at most."`
 	AllowPrivate     string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" group:"Security" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
+	WebhookPrivate   string        `name:"webhook-allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_WEBHOOK_ALLOW_PRIVATE" group:"Security" help:"Whether webhooks reach this machine and private networks. auto: yes when --allow-private is yes."`
 	AllowHost        []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" group:"Security" help:"Further host names that requests may use."`
 	BehindProxy      []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" group:"Security" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
 	TLSCert          string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" group:"Security" help:"TLS certificate (PEM)."`
@@ -355,6 +357,12 @@ func dataDir(given string) (string, error) {
 func (cfg *serveConfig) pool(own pool.Own) pool.Config {
 	return pool.Config{AtOnce: cfg.CheckAtOnce, Files: openFiles(), Every: cfg.checkEvery, RotateEvery: cfg.RotateEvery,
 		RotateTimeout: cfg.RotateTimeout, Own: own}
+}
+
+// webhooks is the configuration of the webhooks.
+func (cfg *serveConfig) webhooks(own pool.Own) webhooks.Config {
+	return webhooks.Config{Own: own, Policy: proxy.Policy{DebugPorts: shim.DebugPorts(filepath.Join(cfg.Data, "run")),
+		AllowPrivate: cfg.WebhookPrivate == "yes" || cfg.WebhookPrivate == "auto" && cfg.AllowPrivate == "yes"}}
 }
 
 // api is the configuration of the API. address is where the server listens.

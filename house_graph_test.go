@@ -16,14 +16,14 @@ const anything = "anything"
 
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
-	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem", "store",
-		"proxy", "shim", "web", "leaks", "configfile", "logs"},
-	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state", "store",
-		"extensions", "proxy", "web", "logs", "disk"},
-	"runs": {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks",
-		"disk"},
+	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem",
+		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks"},
+	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
+		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
+	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store", "disk"},
 	"schedules":      {"runs", "snapshots", "pool", "events", "problem", "store"},
+	"webhooks":       {"pool", "events", "problem", "store", "proxy"},
 	"pool":           {"events", "problem", "store", "proxy"},
 	"shim/shimtest":  {"shim"},
 	"shim":           {"browser", "browser/live", "browser/builds", "proxy", "state", "disk"},
@@ -31,16 +31,13 @@ var mayImport = map[string][]string{
 	"browser/live":   {"browser"},
 	"browser/builds": {"browser"},
 	"browser":        {"state"},
-	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {}, "packs": {},
-	"extensions": {}, "logs": {}, "disk": {},
-	"archive":    {"packs"},
-	"comeover":   {"state", "proxy"},
-	"compat":     {},
-	"configfile": {},
-	"userdata":   {"snapshots"},
-	"testnet":    {},
-	"bench":      {anything}, // measures each of them by itself
-	"tests":      {anything}, // drives the product from outside, and reads its files
+	"archive":        {"packs"},
+	"comeover":       {"state", "proxy"},
+	"userdata":       {"snapshots"},
+	"bench":          {anything}, // measures each of them by itself
+	"tests":          {anything}, // drives the product from outside, and reads its files
+	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {},
+	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {},
 }
 
 // notImported are packages that nothing imports.
@@ -56,7 +53,7 @@ var testsImport = map[string][]string{
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
 var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "browser/builds", "archive",
-	"packs", "schedules", "tests"}
+	"packs", "schedules", "webhooks", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {
@@ -130,7 +127,7 @@ var homes = []home{
 	{"http.Serve", func(f *goFile) bool { return f.uses("net/http", "Serve", "ServeTLS") }, servers},
 	{"an HTTP status", func(f *goFile) bool { return f.uses("net/http", "Status*") },
 		[]string{"api", "shim", "web", "leaks", "compat", "proxy", "browser", "browser/live", "browser/builds", "packs", "bench",
-			"testnet"}},
+			"testnet", "webhooks"}},
 	{"context.WithValue", func(f *goFile) bool { return f.uses("context", "WithValue") }, []string{"api"}},
 }
 

@@ -243,6 +243,52 @@ CREATE INDEX schedules_of_workspace ON schedules (workspace_id, id);
 CREATE INDEX schedules_due ON schedules (next_at, id) WHERE next_at IS NOT NULL;
 CREATE INDEX schedules_planned ON schedules (planned_at, id) WHERE next_at IS NOT NULL;
 
+-- An endpoint that is told of the events of a workspace. Its address and its secrets are sealed and bound to this row (store/seal.go).
+CREATE TABLE webhooks (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    workspace_id  TEXT    NOT NULL REFERENCES workspaces (id),
+    url           BLOB    NOT NULL,
+    secret        BLOB    NOT NULL,
+    old_secret    BLOB, -- signs too until old_until; NULL: none does
+    old_until     INTEGER,
+    events        TEXT    NOT NULL CHECK (json_valid(events) AND json_type(events) = 'array'), -- the types that it is told of: "run.ended", "run.*", "*"
+    enabled       INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    off_reason    TEXT    NOT NULL DEFAULT '' CHECK (off_reason = '' OR off_reason = 'gone' OR off_reason = 'failing'), -- why the server turned it off
+    failing_since INTEGER, -- the first failure since the last success; failed_at is the last one
+    failed_at     INTEGER,
+    dropped       INTEGER NOT NULL DEFAULT 0, -- deliveries that were dropped because too many were pending; dropped_at is the last time
+    dropped_at    INTEGER,
+    revision      INTEGER NOT NULL DEFAULT 1, -- increases with each change of the settings; the ETag
+    created_at    INTEGER NOT NULL,
+    updated_at    INTEGER NOT NULL,
+    CHECK ((old_secret IS NULL) = (old_until IS NULL))
+) STRICT;
+
+-- The list of webhooks, newest first.
+CREATE INDEX webhooks_created ON webhooks (created_at, id);
+
+-- Those of a workspace: to count them, and for the foreign key when it is deleted.
+CREATE INDEX webhooks_of_workspace ON webhooks (workspace_id, id);
+
+-- What a webhook is told. There may be thousands a second, so that a row is in its table and, while it is pending, in one index.
+CREATE TABLE webhook_deliveries (
+    webhook_id TEXT    NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+    id         TEXT    NOT NULL, -- in the order of the events
+    event_id   TEXT    NOT NULL,
+    type       TEXT    NOT NULL,
+    body       TEXT    NOT NULL,
+    state      TEXT    NOT NULL DEFAULT 'pending' CHECK (state = 'pending' OR state = 'delivered' OR state = 'failed'),
+    attempts   INTEGER NOT NULL DEFAULT 0, -- since it was enqueued or replayed
+    tries      TEXT    NOT NULL DEFAULT '[]' CHECK (tries = '[]' OR json_valid(tries) AND json_type(tries) = 'array'), -- webhooks.Attempt: the last ones, oldest first
+    next_at    INTEGER NOT NULL, -- when a pending one is due
+    planned_at INTEGER NOT NULL, -- what the clock showed when next_at was computed: a later time means that the clock was set back
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (webhook_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- The deliveries of a webhook that are due next.
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, next_at, id) WHERE state = 'pending';
+
 -- A package of an extension. Its files lie unpacked in a folder that is called after its sha256 (package extensions).
 CREATE TABLE extensions (
     id                   TEXT    NOT NULL PRIMARY KEY,
@@ -464,6 +510,12 @@ BEGIN
     SELECT RAISE(ABORT, 'workspace_id never changes');
 END;
 
+CREATE TRIGGER webhooks_workspace_fixed BEFORE UPDATE OF workspace_id ON webhooks
+WHEN old.workspace_id <> new.workspace_id
+BEGIN
+    SELECT RAISE(ABORT, 'workspace_id never changes');
+END;
+
 CREATE TRIGGER proxies_workspace_fixed BEFORE UPDATE OF workspace_id ON proxies
 WHEN old.workspace_id <> new.workspace_id
 BEGIN
@@ -549,6 +601,11 @@ END;
 CREATE TRIGGER schedules_remembered AFTER DELETE ON schedules
 BEGIN
     INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'schedule', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;
+
+CREATE TRIGGER webhooks_remembered AFTER DELETE ON webhooks
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'webhook', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
 END;
 
 -- Only session keys are deleted, those that were unused for longest.

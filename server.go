@@ -30,6 +30,7 @@ import (
 	"warren/shim"
 	"warren/store"
 	"warren/web"
+	"warren/webhooks"
 )
 
 // answerTime is how long a stop waits for requests under way, once the browsers are closed.
@@ -57,6 +58,7 @@ type product struct {
 	api    *api.API
 
 	schedules *schedules.Scheduler
+	webhooks  *webhooks.Sender
 }
 
 // serve opens the data folder, the store, the listener and the parts, serves until ctx ends, and closes all in reverse order.
@@ -108,7 +110,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	st.LoadLists() // after the first answers can go out: with a million profiles it takes seconds
 	p.runs.KeepSpare()
 	var background sync.WaitGroup
-	defer func() { end(); background.Wait() }()
+	defer func() { end(); p.events.Close(); background.Wait() }()
 	p.workBeside(life, cfg, &background)
 	background.Go(func() { cfg.certificate.keep(life, reload, output, log) })
 	select {
@@ -127,6 +129,7 @@ func (p *product) workBeside(life context.Context, cfg *serveConfig, background 
 	background.Go(func() { p.runs.FollowExits(life) })
 	background.Go(func() { p.schedules.StartWithServer(life) })
 	background.Go(func() { p.schedules.Keep(life) })
+	background.Go(func() { p.webhooks.Keep(life) })
 	background.Go(func() { p.runs.KeepWarm(life, api.DefaultProfile()) })
 }
 
@@ -143,12 +146,15 @@ func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr
 		return err
 	}
 	p.schedules = schedules.New(p.log, p.store, p.events, p.pool, p.runs)
+	if p.webhooks, err = webhooks.New(life, cfg.webhooks(own), p.log, p.store, p.events); err != nil {
+		return err
+	}
 	site, err := web.New()
 	if err != nil {
 		return err
 	}
 	p.api = api.New(api.Deps{Config: cfg.api(address), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs, Events: p.events,
-		Site: site, Schedules: p.schedules})
+		Site: site, Schedules: p.schedules, Webhooks: p.webhooks})
 	return nil
 }
 
@@ -215,7 +221,8 @@ func (p *product) keepSweeping(ctx context.Context) {
 	defer tick.Stop()
 	var clock runs.ClockWatch
 	for {
-		err := errors.Join(p.runs.Sweep(ctx, clock.Trusted(time.Now())), p.api.Sweep(ctx))
+		trusted := clock.Trusted(time.Now())
+		err := errors.Join(p.runs.Sweep(ctx, trusted), p.api.Sweep(ctx), p.webhooks.Sweep(ctx, trusted))
 		if err != nil && ctx.Err() == nil {
 			p.log.Error("sweeping", "cause", err)
 		}

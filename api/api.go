@@ -20,6 +20,7 @@ import (
 	"warren/schedules"
 	"warren/store"
 	"warren/web"
+	"warren/webhooks"
 )
 
 // Deps are what New needs. Each one must be set.
@@ -33,6 +34,7 @@ type Deps struct {
 	Site   *web.Site
 
 	Schedules *schedules.Scheduler
+	Webhooks  *webhooks.Sender
 }
 
 // API is the HTTP server of Warren. New sets its fields; they do not change while it serves.
@@ -51,6 +53,7 @@ type API struct {
 	listsRead    chan struct{} // semaphore: lists of profiles that are read into memory
 	runs         *runs.Manager
 	schedules    *schedules.Scheduler
+	webhooks     *webhooks.Sender
 	events       *events.Log
 	pool         *pool.Pool
 	site         *web.Site
@@ -89,6 +92,7 @@ func New(d Deps) *API {
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
 		jobs:        jobs{most: maxJobProfiles}, refusals: logs.NewBounded(refusalsLogged, refusalsAtOnce),
+		webhooks:    d.Webhooks,
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
 		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())

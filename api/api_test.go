@@ -31,6 +31,7 @@ import (
 	"warren/store"
 	"warren/testnet"
 	"warren/web"
+	"warren/webhooks"
 )
 
 // Holds what the tests share: the API on a real listener and SQLite file, and a client. The client checks each answer against the
@@ -140,7 +141,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	site, err := web.New()
 	must(err)
 	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Site: site,
-		Schedules: schedules.New(log, st, ev, px, rs)})
+		Schedules: schedules.New(log, st, ev, px, rs), Webhooks: sender(t, checker.Policy, own, log, st, ev)})
 	a.base = a.srv.Base()
 	if _, err := rs.Browser(ctx); err != nil {
 		t.Logf("no browser: %v", err)
@@ -150,7 +151,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	must(rs.RecoverDeletions(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { a.srv.Serve(listener) }) //nolint:errcheck // it ends with the server
-	goAll(ctx, &wg, px.KeepChecking, rs.FollowExits, a.srv.schedules.Keep)
+	goAll(ctx, &wg, px.KeepChecking, rs.FollowExits, a.srv.schedules.Keep, a.srv.webhooks.Keep)
 	a.stop = sync.OnceValue(func() error {
 		stopping, cancel := context.WithTimeout(context.Background(), runs.StopTime)
 		defer cancel()
@@ -181,6 +182,16 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 		return &testAPI{a, key}
 	}
 	return &testAPI{a, c.APIKey}
+}
+
+// sender makes a sender of webhooks.
+func sender(t testing.TB, policy proxy.Policy, own pool.Own, log *slog.Logger, st *store.Store, ev *events.Log) *webhooks.Sender {
+	t.Helper()
+	s, err := webhooks.New(t.Context(), webhooks.Config{Policy: policy, Own: own}, log, st, ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // goAll runs functions beside the caller until ctx ends.
@@ -498,6 +509,16 @@ func (a *testAPI) schedule(t testing.TB, members ...any) string {
 		in[members[i].(string)] = members[i+1]
 	}
 	return a.do(t, "POST", "/schedules", in).want(t, 201).text("id")
+}
+
+// webhook creates a webhook that is told nothing during a test, and returns its id.
+func (a *testAPI) webhook(t testing.TB, members ...any) string {
+	t.Helper()
+	in := map[string]any{"url": "https://127.0.0.1:1/hook", "events": []string{"capability.*"}}
+	for i := 0; i+1 < len(members); i += 2 {
+		in[members[i].(string)] = members[i+1]
+	}
+	return a.do(t, "POST", "/webhooks", in).want(t, 201).text("id")
 }
 
 // raw sends bytes on a connection of their own, and returns everything that the server answers.

@@ -16,7 +16,7 @@ import (
 )
 
 // Records who reads secrets, cookies and storage, writes or clears them, exports and imports profiles, changes workspaces, templates,
-// schedules and extensions, and installs browsers. The record is written before the answer.
+// schedules, webhooks and extensions, and installs browsers. The record is written before the answer.
 
 // auditJSON is one record of the audit log.
 type auditJSON struct {
@@ -26,10 +26,10 @@ type auditJSON struct {
 	KeyName     string         `json:"keyName" example:"ci"`
 	WorkspaceID *string        `json:"workspaceId" doc:"null: several workspaces."`
 	Action      string         `json:"action" example:"proxy.secret"`
-	ObjectID    *string        `json:"objectId" doc:"The proxy, profile, template, schedule or workspace, or the version of a browser; null: a list."`
+	ObjectID    *string        `json:"objectId" doc:"The proxy, profile, template, schedule, webhook or workspace, or the version of a browser; null: a list."`
 	Remote      string         `json:"remote" doc:"The caller's address, as GET /ip answers it." example:"203.0.113.7"`
 	RequestID   string         `json:"requestId"`
-	Detail      map[string]any `json:"detail" doc:"What was requested, and how many there were; the new name of a workspace; the members of a template, of a schedule or of defaults that were changed."`
+	Detail      map[string]any `json:"detail" doc:"What was requested, and how many there were; the new name of a workspace; the members of a template, of a schedule, of a webhook or of defaults that were changed."`
 }
 
 func (auditJSON) example() any {
@@ -67,7 +67,7 @@ func (s *API) auditEntry(ctx context.Context, action, workspace, object string, 
 // auditList holds the query parameters of the audit log.
 type auditList struct {
 	Paging
-	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import,cookies.read,cookies.write,cookies.delete,storage.read,storage.write,profile.clear,workspace.defaults,template.create,template.update,template.delete,schedule.create,schedule.update,schedule.delete,extension.add,extension.delete"`
+	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import,cookies.read,cookies.write,cookies.delete,storage.read,storage.write,profile.clear,workspace.defaults,template.create,template.update,template.delete,schedule.create,schedule.update,schedule.delete,extension.add,extension.delete,webhook.create,webhook.update,webhook.delete,webhook.rotate"`
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {

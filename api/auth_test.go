@@ -113,6 +113,17 @@ func routeTable() map[string]route {
 		"GET /cdp/{capability}/json/list":             {kind: "capability"},
 		"GET /live/{capability}":                      {kind: "capability"},
 		"GET /live/{capability}/downloads/{download}": {kind: "capability"},
+		"POST " + p + "/webhooks/{id}/deliveries/{deliveryId}/replay": {
+			scope: "admin"},
+		"GET " + p + "/webhooks":                     {scope: "admin"},
+		"POST " + p + "/webhooks":                    {scope: "admin", body: `{"url":"https://127.0.0.1:1/","events":["capability.*"]}`},
+		"GET " + p + "/webhooks/{id}":                {scope: "admin", kind: "webhook"},
+		"PUT " + p + "/webhooks/{id}":                {scope: "admin", kind: "webhook", body: `{"enabled":true}`},
+		"PATCH " + p + "/webhooks/{id}":              {scope: "admin", kind: "webhook", body: `{"enabled":true}`},
+		"DELETE " + p + "/webhooks/{id}":             {scope: "admin", kind: "webhook"},
+		"POST " + p + "/webhooks/{id}/test":          {scope: "admin", kind: "webhook"},
+		"POST " + p + "/webhooks/{id}/rotate-secret": {scope: "admin", kind: "webhook"},
+		"GET " + p + "/webhooks/{id}/deliveries":     {scope: "admin", kind: "webhook"},
 		// TestBatchFaults has the scopes of the actions
 		"POST " + p + "/profiles/batch":                         {scope: "read", body: `{}`},
 		"GET " + p + "/profiles/{id}/snapshots":                 {scope: "read", kind: "profile"},
@@ -166,7 +177,7 @@ func (a *testAPI) call(t testing.TB, name string, r route, id string) *answer {
 	t.Helper()
 	method, path, _ := strings.Cut(name, " ")
 	path = "/" + strings.NewReplacer("{id}", id, "{capability}", id, "{capabilityId}", "none", "{snapshotId}", "none",
-		"{passkeyId}", "none", "{download}", "none", "{name}", "none").Replace(path)
+		"{passkeyId}", "none", "{deliveryId}", "none", "{download}", "none", "{name}", "none").Replace(path)
 	if r.query != "" {
 		path += "?" + r.query
 	}

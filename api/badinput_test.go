@@ -92,7 +92,10 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"everyMs", "integer", false, false}, {"tag", "text", true, false}, {"profileIds", "list", false, false},
 		{"proxyIds", "list", false, false}, {"startUrls", "list", false, false}, {"maxRunMs", "integer", false, false},
 		{"catchUp", "boolean", false, false}}
+	webhookMembers := []member{{"url", "text", false, true}, {"events", "list", false, true}, {"enabled", "boolean", false, false},
+		{"workspaceId", "text", true, false}}
 	return []bodied{
+		{"POST", "/webhooks", map[string]any{"url": "https://127.0.0.1:1/", "events": []string{"capability.*"}}, webhookMembers, true},
 		{"POST", "/profiles", map[string]any{"name": "bad"}, profileMembers, true},
 		{"PUT", "/profiles/" + profile, nil, profileMembers, true}, {"PATCH", "/profiles/" + profile, nil, profileMembers, true},
 		{"POST", "/schedules", map[string]any{"name": "bad", "everyMs": 31536000000, "action": "start", "tag": "t"}, scheduleMembers, true},
@@ -277,7 +280,7 @@ func queryCases(profile string) (out []badCase) {
 			}
 		}
 	}
-	for _, path := range []string{"/profiles", "/proxies", "/keys", "/workspaces", "/templates", "/schedules", "/runs",
+	for _, path := range []string{"/profiles", "/proxies", "/keys", "/workspaces", "/templates", "/schedules", "/webhooks", "/runs",
 		"/profiles/" + profile,
 		"/profiles/" +
 			profile + "?trashed=false"} {

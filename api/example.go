@@ -16,6 +16,8 @@ const (
 	exampleSnapshotID = "0199a1c2-7d3e-7a10-8a55-01234567cafe"
 	exampleTemplateID = "0199a1c2-7d3e-7a10-8a55-01234567beef"
 	exampleScheduleID = "0199a1c2-7d3e-7a10-8a55-01234567feed"
+	exampleWebhookID  = "0199a1c2-7d3e-7a10-8a55-01234567d00d"
+	exampleDeliveryID = "0199a1c2-7d3e-7a10-8a55-01234567de11"
 	exampleRunID      = "0199a1c2-7d3e-7a10-8a55-0123456789ef"
 )
 

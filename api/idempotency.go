@@ -43,7 +43,7 @@ func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 func (i *idempotency) covers(pattern string) bool {
 	switch strings.Replace(pattern, " "+Prefix, " ", 1) {
 	case "POST /profiles", "POST /profiles/batch", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
-		"POST /templates", "POST /schedules",
+		"POST /templates", "POST /schedules", "POST /webhooks",
 		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities",
 		"POST /profiles/{id}/clone", importRoute, addExtensionRoute:
 		return true
@@ -101,7 +101,7 @@ func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, h
 		Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
 	alone := i.begin(place)
 	defer i.end(place)
-	first, err := i.claim(ctx, place, hash, alone, strings.HasSuffix(r.URL.Path, "/keys"))
+	first, err := i.claim(ctx, place, hash, alone, shownOnce(r.URL.Path))
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,9 @@ func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, h
 
 // claim reserves the row for this request. It returns nil if that is new, else the row of the first request. Status 0 means that the
 // first request has no answer: it still runs, or the server was killed. Object is then what it created. alone: no other request uses
-// the row now. shownOnce: only the first answer shows what was created.
+// the row now. once names what only the first answer shows; "": nothing.
 func (i *idempotency) claim(
-	ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, alone, shownOnce bool,
+	ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, alone bool, once string,
 ) (first *store.Idempotency, err error) {
 	err = i.store.Write(ctx, func(q *store.Queries) error {
 		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
@@ -155,11 +155,25 @@ func (i *idempotency) claim(
 	case first.Status == 0 && first.Object == "":
 		err = keyConflict("The result of the first request with this Idempotency-Key is unknown. " +
 			"Check whether it was done, and use a new key.")
-	case first.Status == 0 && shownOnce:
+	case first.Status == 0 && once == "key":
 		err = keyConflict("The first request with this Idempotency-Key created the key " + first.Object +
 			", and failed before the key was shown. Revoke it, and use a new Idempotency-Key.")
+	case first.Status == 0 && once != "":
+		err = keyConflict("The first request with this Idempotency-Key created the webhook " + first.Object +
+			", and failed before its secret was shown. Rotate the secret, or delete it and use a new Idempotency-Key.")
 	}
 	return first, err
+}
+
+// shownOnce returns what an operation creates with a secret that only its first answer shows; "": nothing.
+func shownOnce(path string) string {
+	switch {
+	case strings.HasSuffix(path, "/keys"):
+		return "key"
+	case strings.HasSuffix(path, "/webhooks"):
+		return "webhook"
+	}
+	return ""
 }
 
 func idempotencyConflict() *problem.Error {

@@ -25,6 +25,7 @@ func slowOperations() []string {
 		"GET /profiles/{id}/export", "GET /profiles/export", importRoute, addExtensionRoute,
 		"GET /profiles/{id}/cookies", "PUT /profiles/{id}/cookies", "DELETE /profiles/{id}/cookies", "POST /profiles/{id}/clear",
 		"GET /profiles/{id}/storage-state", "PUT /profiles/{id}/storage-state",
+		"POST /webhooks/{id}/test",
 	}
 }
 

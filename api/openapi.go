@@ -31,7 +31,7 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "extensions"},
 		{Name: "keys"},
 		{Name: "session-keys"}, {Name: "login-links"}, {Name: "tickets"},
-		{Name: "workspaces"}, {Name: "templates"}, {Name: "schedules"},
+		{Name: "workspaces"}, {Name: "templates"}, {Name: "schedules"}, {Name: "webhooks"},
 		{Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
 }
 
@@ -72,6 +72,8 @@ var moreErrors = map[string][]int{
 	"createProfile": {409}, "createProfiles": {409}, "addProxy": {409}, "createKey": {409}, "createWorkspace": {409},
 	"createTemplate": {409}, "updateTemplate": {409, 412}, "patchTemplate": {409, 412}, "deleteTemplate": {412},
 	"createSchedule": {409}, "updateSchedule": {412}, "patchSchedule": {412}, "deleteSchedule": {412}, "listSchedules": {410},
+	"createWebhook": {409}, "updateWebhook": {412}, "patchWebhook": {412}, "deleteWebhook": {412}, "listWebhooks": {410},
+	"listDeliveries": {410}, "replayDelivery": {409},
 	"updateWorkspace": {412}, "putWorkspace": {412}, "listTemplates": {410},
 	"importProxies": {409}, "restoreProfile": {409},
 	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409}, "deleteExtension": {409},
@@ -147,6 +149,7 @@ func (s *API) describe() []byte {
 	requireName(o.Paths["/profiles/batch-create"].Post)
 	requireName(o.Paths["/templates"].Post)
 	requireName(o.Paths["/schedules"].Post)
+	requireMembers(o.Paths["/webhooks"].Post, "url", "events")
 	of := o.Components.Schemas.Map()["TemplateSettings"].Properties
 	of["name"].Description = "1 to 200 characters, unique in the workspace."
 	of["workspaceId"].Description = strings.Replace(of["workspaceId"].Description, "owns it", "owns it, and whose profiles it is for", 1)
@@ -167,9 +170,12 @@ func (s *API) describe() []byte {
 
 // requireName says that a profile, a template or a schedule is not created without a name. Its schema is that of an update too, which needs
 // none.
-func requireName(op *huma.Operation) {
+func requireName(op *huma.Operation) { requireMembers(op, "name") }
+
+// requireMembers says that an object is not created without some members, where its schema is that of an update too.
+func requireMembers(op *huma.Operation, names ...string) {
 	media := op.RequestBody.Content["application/json"]
-	media.Schema = &huma.Schema{AllOf: []*huma.Schema{media.Schema}, Required: []string{"name"}}
+	media.Schema = &huma.Schema{AllOf: []*huma.Schema{media.Schema}, Required: names}
 }
 
 // completeSchemas adds what huma leaves out. Pointers to objects or times may be null, and null is then one of the values of an
@@ -259,7 +265,7 @@ func generalProblems(path string) []*problem.Error {
 	out[0].Faults = []problem.Fault{{Location: "body",
 		Message: "The JSON breaks: invalid character 'n' at start of value after offset 12."}}
 	objects := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run",
-		"templates": "template", "schedules": "schedule", "workspaces": "workspace"}
+		"templates": "template", "schedules": "schedule", "webhooks": "webhook", "workspaces": "workspace"}
 	if object := objects[strings.Split(path, "/")[1]]; object != "" {
 		out = append(out, problem.Missing(object))
 	}

@@ -142,16 +142,16 @@ func TestExamplesWork(t *testing.T) {
 	profile, gone := a.profile(t), a.profile(t)
 	a.do(t, "DELETE", "/profiles/"+gone, nil).want(t, 204)
 	a.putData(t, profile)
-	template, schedule := a.template(t), a.schedule(t)
+	template, schedule, webhook := a.template(t), a.schedule(t), a.webhook(t)
 	snapshot := a.do(t, "POST", "/profiles/"+profile+"/snapshots", nil).want(t, 201).text("id")
 	a.do(t, "DELETE", "/profiles/"+a.profile(t), nil).want(t, 204)
 	for _, op := range a.doc.operations {
 		// checkUnsavedProxy's host is looked up: that takes its time. leakTest, createCapability, putUpload and failbackProfile need a
 		// browser, and so do clearProfile and the writes of cookies and storage. rotateProxy needs an address that changes the exit,
-		// createSessionKey a code, importProfiles and addExtension a file. Their own tests send them.
+		// createSessionKey a code, importProfiles and addExtension a file, replayDelivery a delivery. Their own tests send them.
 		if id := op.route.Operation.OperationID; op.route.Operation.RequestBody == nil || slices.Contains([]string{"checkUnsavedProxy",
 			"leakTest", "createCapability", "failbackProfile", "rotateProxy", "putUpload", "importProfiles", "createSessionKey",
-			"addExtension", "clearProfile", "putCookies", "putStorageState"}, id) {
+			"addExtension", "clearProfile", "putCookies", "putStorageState", "replayDelivery"}, id) {
 			continue
 		}
 		text, err := json.Marshal(op.route.Operation.RequestBody.Value.Content["application/json"].Example)
@@ -166,6 +166,8 @@ func TestExamplesWork(t *testing.T) {
 			id = template
 		case strings.Contains(op.path, "/schedules"):
 			id = schedule
+		case strings.Contains(op.path, "/webhooks"):
+			id = webhook
 		}
 		if strings.HasSuffix(op.path, "restore") {
 			id = gone
@@ -349,7 +351,8 @@ func TestSchemaAndServerAgree(t *testing.T) {
 	profile, proxy := a.profile(t), a.proxy(t, "host", "127.0.0.1", "port", 1, "username", "u")
 	ruled := regexp.MustCompile(`^body\.(name|os|tags.*|notes|startUrls.*|timezone|locale|allowLocal.*|` +
 		`localhostVia.*|allowHosts.*|denyHosts.*|args.*|fallbackProxyIds.*|workspaceId|workspaces.*|` +
-		`proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port|path|cron|timeZone|action|tag|profileIds.*|proxyIds.*)$`)
+		`proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port|path|events.*|` +
+		`cron|timeZone|action|tag|profileIds.*|proxyIds.*)$`)
 	ofKept := regexp.MustCompile(`^PUT body\.temporary$`) // a profile that is kept never becomes temporary
 	n, taken, refused := 0, 0, 0
 	for _, b := range bodiedOperations(profile, proxy) {

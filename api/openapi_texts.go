@@ -42,6 +42,25 @@ var descriptions = map[string]string{
 	"updateSchedule": updateScheduleText,
 	"patchSchedule":  updateScheduleText,
 	"deleteSchedule": "An occurrence that goes on comes to its end.",
+	"listWebhooks":   "Newest first.",
+	"createWebhook": "Events of the workspace whose type fits one of `events` are sent to `url` by the rules of Standard Webhooks: a " +
+		"POST with `{\"type\",\"timestamp\",\"data\"}`, signed with the `secret`, which only this answer has. An answer 2xx within 20 s " +
+		"takes it. Otherwise it is tried ten times over three days. 410, or five days of failures, turn the webhook off " +
+		"(`webhook.disabled`). Redirects are not followed.\n\n" +
+		"An event may come twice: its header `webhook-id` is the same then. The order is not promised. Events of the server itself, " +
+		"such as those of keys and backups, belong to no workspace and are not sent. A workspace has at most 50 webhooks (409 " +
+		"`webhook_limit`). Takes `Idempotency-Key`.",
+	"updateWebhook": updateWebhookText,
+	"patchWebhook":  updateWebhookText,
+	"deleteWebhook": "Its deliveries are deleted too. An attempt under way comes to its end.",
+	"testWebhook": "Sends an event `webhook.test` once, also while the webhook is turned off, and answers with what came back. " +
+		"It waits for the endpoint, at most 20 s.",
+	"rotateWebhookSecret": "Answers the new secret, this once. The former one signs too for 24 hours, or for `keepOldMs`: each request " +
+		"then has both signatures.",
+	"listDeliveries": "Newest first: what is pending, and the last 10,000 of 30 days. Attempts have the time, the status and the " +
+		"beginning of the answer.",
+	"replayDelivery": "Sends it again with the `webhook-id` that it had, and with ten new attempts. The webhook must be turned on (409 " +
+		"`webhook_disabled`).",
 	"deleteProfile": "Moves the profile and its data to the trash. `permanent=true` deletes both now, also from the trash. A " +
 		"running profile is stopped first: the answer comes when its browser has exited.",
 	"startProfile": "Answers when the browser takes commands. No body is needed. Takes `Idempotency-Key`.\n\n" +
@@ -255,6 +274,10 @@ var descriptions = map[string]string{
 // updateTemplateText is the description of PUT and PATCH.
 const updateTemplateText = "Merges: an absent member stays, `null` takes a setting out of the template. `proxyId` and `proxies` replace " +
 	"each other. Profiles that were created with the template stay as they are."
+
+// updateWebhookText is the description of PUT and PATCH.
+const updateWebhookText = "Merges: an absent member stays, `enabled` null turns it on. It is in force with the answer. What is pending " +
+	"goes to the new `url`. A webhook that the server turned off is turned on with `enabled`."
 
 // updateScheduleText is the description of PUT and PATCH.
 const updateScheduleText = "Merges: an absent member stays, `null` resets it to its default. `cron` and `everyMs` replace each other, " +

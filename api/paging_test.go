@@ -12,7 +12,7 @@ import (
 
 // lists are the operations that answer an envelope, with what they take beside page, limit and after.
 func listPaths() []string {
-	return []string{"/profiles", "/proxies", "/keys", "/workspaces", "/templates", "/schedules"}
+	return []string{"/profiles", "/proxies", "/keys", "/workspaces", "/templates", "/schedules", "/webhooks"}
 }
 
 // TestPagingBounds: outside its bounds a parameter is refused, and the bound is named.
@@ -84,6 +84,7 @@ func TestEnvelope(t *testing.T) {
 		ids["/proxies"] = append(ids["/proxies"], a.proxy(t, "workspaceId", workspace))
 		ids["/templates"] = append(ids["/templates"], a.template(t, "workspaceId", workspace))
 		ids["/schedules"] = append(ids["/schedules"], a.schedule(t, "workspaceId", workspace))
+		ids["/webhooks"] = append(ids["/webhooks"], a.webhook(t, "workspaceId", workspace))
 		ids["/workspaces"] = append(ids["/workspaces"], workspace)
 		_, id := a.newKey(t, "read")
 		ids["/keys"] = append(ids["/keys"], id)

@@ -105,6 +105,17 @@ func (s *API) routes() {
 	add(s, scopeAdmin, "PUT /workspaces/{id}", "putWorkspace", "Update a workspace: its name, and defaults of its profiles",
 		s.updateWorkspace)
 	add(s, scopeAdmin, "PATCH /workspaces/{id}", "updateWorkspace", "Update a workspace (the same as PUT)", s.updateWorkspace)
+	add(s, scopeAdmin, "GET /webhooks", "listWebhooks", "List webhooks", s.listWebhooks)
+	add(s, scopeAdmin, "GET /webhooks/{id}", "getWebhook", "Get one webhook", s.getWebhook)
+	add(s, scopeAdmin, "POST /webhooks", "createWebhook", "Create a webhook", s.createWebhook)
+	add(s, scopeAdmin, "PUT /webhooks/{id}", "updateWebhook", "Update a webhook", s.updateWebhook)
+	add(s, scopeAdmin, "PATCH /webhooks/{id}", "patchWebhook", "Update a webhook (the same as PUT)", s.updateWebhook)
+	add(s, scopeAdmin, "DELETE /webhooks/{id}", "deleteWebhook", "Delete a webhook", s.deleteWebhook)
+	add(s, scopeAdmin, "POST /webhooks/{id}/test", "testWebhook", "Test: send an event and tell what came back", s.testWebhook)
+	add(s, scopeAdmin, "POST /webhooks/{id}/rotate-secret", "rotateWebhookSecret", "Secret: replace that of a webhook",
+		s.rotateWebhookSecret)
+	add(s, scopeAdmin, "GET /webhooks/{id}/deliveries", "listDeliveries", "Deliveries: list what a webhook was told", s.listDeliveries)
+	add(s, scopeAdmin, "POST /webhooks/{id}/deliveries/{deliveryId}/replay", "replayDelivery", "Delivery: replay it", s.replayDelivery)
 	add(s, scopeAdmin, "GET /server", "getServer", "Server: get its settings and the findings of its doctor", s.getServer)
 	add(s, scopeRead, "GET /summary", "getSummary", "Summary: counts of profiles and proxies, workspaces and browsers", s.summary)
 	// Streams, sockets and files, which huma does not serve.

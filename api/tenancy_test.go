@@ -53,6 +53,8 @@ func (w *tenants) make(t testing.TB, kind, workspace, fate string) string {
 		_, id = w.newKey(t, "read", workspace)
 	case "schedule":
 		id = w.schedule(t, "workspaceId", workspace, "name", fmt.Sprint("s", n))
+	case "webhook":
+		id = w.webhook(t, "workspaceId", workspace)
 	case "template":
 		id = w.template(t, "workspaceId", workspace, "name", fmt.Sprint("t", n))
 	default:
@@ -70,7 +72,7 @@ func (w *tenants) make(t testing.TB, kind, workspace, fate string) string {
 // pathOf is where the objects of a kind are.
 func pathOf(kind string) string {
 	return map[string]string{"profile": "profiles", "proxy": "proxies", "key": "keys", "template": "templates",
-		"schedule": "schedules"}[kind]
+		"schedule": "schedules", "webhook": "webhooks"}[kind]
 }
 
 // comparable returns an answer without what differs between any two: the request's id and the time. Refusals do not have the requested id.
@@ -91,7 +93,7 @@ func TestWorkspaces(t *testing.T) {
 	malformed := []string{"x", "%00", "..%2f..", "%ff", "' OR 1=1 --", strings.Repeat("9", 300), "ü", "*", "null", "0", "%"}
 	type lot struct{ theirs, deleted, erased string }
 	fixed := map[string]lot{} // by kind and workspace: no probe may change them, so all share them
-	for _, kind := range []string{"profile", "proxy", "key", "template", "schedule"} {
+	for _, kind := range []string{"profile", "proxy", "key", "template", "schedule", "webhook"} {
 		for _, workspace := range []string{"a", "b"} {
 			l := lot{w.make(t, kind, workspace, ""), w.make(t, kind, workspace, "deleted"), ""}
 			if kind == "profile" {

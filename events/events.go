@@ -40,6 +40,12 @@ type Entry struct {
 // Text returns the event as a JSON object: id, type, at (RFC 3339, UTC, milliseconds), workspaceId and data.
 func (e Entry) Text() []byte { return e.text() }
 
+// Workspace returns the workspace of the event; "": none.
+func (e Entry) Workspace() string { return e.workspace }
+
+// NewLost makes an entry that reports missed events, for a subscriber that loses some itself.
+func NewLost() Entry { return newEntry(Event{Type: Lost, Data: struct{}{}}) }
+
 // newEntry makes an entry of an event that happens now. Most events are read by nobody, so the first reader writes it.
 func newEntry(e Event) Entry {
 	id, at := newID(), time.Now().UTC()
@@ -134,7 +140,7 @@ func (l *Log) Subscribe(sees func(workspace, key string) bool, after string) *Su
 		newest, known = p.Place, known || p.Place == after
 	}
 	if !known && after != "" {
-		lost := newEntry(Event{Type: Lost, Data: struct{}{}})
+		lost := NewLost()
 		lost.Place = newest
 		c <- lost
 	}

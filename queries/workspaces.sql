@@ -32,12 +32,13 @@ WHERE id = @id AND revision = @revision
 RETURNING *;
 
 -- name: DeleteEmptyWorkspace :execrows
--- DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates and schedules count
--- too.
+-- DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates, schedules and
+-- webhooks count too.
 DELETE FROM workspaces
 WHERE workspaces.id = @id AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
   AND NOT EXISTS (SELECT 1 FROM templates WHERE templates.workspace_id = workspaces.id)
   AND NOT EXISTS (SELECT 1 FROM schedules WHERE schedules.workspace_id = workspaces.id)
+  AND NOT EXISTS (SELECT 1 FROM webhooks WHERE webhooks.workspace_id = workspaces.id)
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: Totals :one

@@ -262,6 +262,39 @@ type Traffic struct {
 	Connections int64
 }
 
+type Webhook struct {
+	ID           string
+	WorkspaceID  string
+	URL          []byte
+	Secret       []byte
+	OldSecret    []byte
+	OldUntil     *int64
+	Events       string
+	Enabled      bool
+	OffReason    string
+	FailingSince *int64
+	FailedAt     *int64
+	Dropped      int64
+	DroppedAt    *int64
+	Revision     int64
+	CreatedAt    int64
+	UpdatedAt    int64
+}
+
+type WebhookDelivery struct {
+	WebhookID string
+	ID        string
+	EventID   string
+	Type      string
+	Body      string
+	State     string
+	Attempts  int64
+	Tries     string
+	NextAt    int64
+	PlannedAt int64
+	CreatedAt int64
+}
+
 type Workspace struct {
 	ID           string
 	Name         string

@@ -28,6 +28,26 @@ var internalQueries = map[string]string{
 	"PlanSchedule":            "written by the loop that runs schedules, of every workspace",
 	"SetScheduleRun":          "written by the loop that runs schedules, of every workspace",
 	"InterruptSchedules":      "the boot, of every workspace",
+	"InsertWebhook":           "the row names its workspace, which the caller has checked against the key",
+	"ListAllWebhooks":         "the sender of webhooks, of every workspace; each is told of its own",
+	"SetWebhookFailing":       "written by the sender of webhooks, of every workspace",
+	"TurnWebhookOff":          "written by the sender of webhooks, of every workspace",
+	"CountDropped":            "written by the sender of webhooks, of every workspace",
+	"InsertDeliveries":        "written by the sender of webhooks, of every workspace",
+	"ListDeliveriesDue":       "what is due, of every workspace; each goes to its own webhook",
+	"NextDelivery":            "what is due, of every workspace; it is only a time",
+	"ReplanDeliveries":        "written by the sender of webhooks, of every workspace",
+	"RecordDelivery":          "written by the sender of webhooks, of every workspace",
+	"FailPending":             "written by the sender of webhooks, of every workspace",
+	"InsertTestDelivery":      "of a webhook that was read under the key's workspaces",
+	"GetDelivery":             "of a webhook that was read under the key's workspaces",
+	"ListDeliveries":          "of a webhook that was read under the key's workspaces",
+	"CountDeliveries":         "of a webhook that was read under the key's workspaces",
+	"ReplayDelivery":          "of a webhook that was read under the key's workspaces",
+	"CountPending":            "the limit of what is pending, of every workspace",
+	"ListOldestPending":       "the limit of what is pending, of every workspace",
+	"ListOldestFinished":      "the sweep, of every workspace",
+	"DeleteDeliveries":        "the sweep, of every workspace",
 	"ListProfilesToStart":     "the boot, of every workspace; each starts in its own",
 	"GetDefaults":             "of a workspace that the caller has checked against the key, or of a row that the key sees",
 	"InsertWorkspace":         "for keys of the scope admin",
@@ -86,7 +106,7 @@ var internalQueries = map[string]string{
 
 var (
 	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|` +
-		`snapshots|extensions|templates|schedules|workspaces|deleted)\b`)
+		`snapshots|extensions|templates|schedules|webhooks|webhook_deliveries|workspaces|deleted)\b`)
 	queryHead = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
@@ -257,7 +277,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	_, err7 := q.InsertTemplate(ctx, InsertTemplateParams{ID: "template", WorkspaceID: "mine", Name: "p", SearchKey: "p", Settings: "{}"})
 	_, err8 := q.InsertSchedule(ctx, InsertScheduleParams{ID: "schedule", WorkspaceID: "mine", Name: "p", SearchKey: "p", Action: "stop",
 		EveryMs: new(int64(1000)), Tag: new("t")})
-	err4 = errors.Join(err4, err7, err8)
+	err4 = errors.Join(err4, err7, err8, addWebhook(q, "mine", "webhook"))
 	err4 = errors.Join(err4, q.InsertExtension(ctx, anExtension("mine", "extension")))
 	if query == "RestoreProfile" {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
@@ -285,14 +305,11 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "run"
 	case strings.HasSuffix(query, "Extension") && query != "ListProfilesWithExtension":
 		id = "extension"
-	case strings.HasSuffix(query, "Snapshot"):
-		id = "snapshot"
-	case strings.HasSuffix(query, "Key"):
-		id = "key"
-	case strings.HasSuffix(query, "Template"):
-		id = "template"
-	case strings.HasSuffix(query, "Schedule"):
-		id = "schedule"
+	}
+	for _, object := range []string{"Snapshot", "Key", "Template", "Schedule", "Webhook"} {
+		if strings.HasSuffix(query, object) {
+			id = strings.ToLower(object)
+		}
 	}
 	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Kind": "run",
 		"Ids": *jsonText([]string{profile.ID, proxy.ID, "audit"}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
@@ -304,6 +321,13 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"LocalhostVia": "[]", "Extensions": "[]", "Extension": "extension", "Sha256": strings.Repeat("0", 64),
 		"First": profile.ID, "Last": profile.ID, "Except": "[]",
 		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
+	world["URL"], world["Secret"], world["Events"] = []byte("u"), []byte("s"), "[]"
 	world["AfterKey"], world["AfterID"] = last.Number, last.ID
 	return world
+}
+
+// addWebhook makes a webhook.
+func addWebhook(q *Queries, workspace, id string) error {
+	return ErrorOf(q.InsertWebhook(context.Background(), InsertWebhookParams{ID: id, WorkspaceID: workspace, URL: []byte("u"),
+		Secret: []byte("s"), Events: "[]"}))
 }

@@ -138,6 +138,13 @@ func rowsSince() map[int64][]string {
 			"INSERT INTO schedules (id, workspace_id, name, search_key, every_ms, action, proxy_ids, created_at, updated_at) " +
 				`VALUES ('sd', 'team', 'Checks', 'checks', 60000, 'check', '["x"]', 1, 2)`,
 		},
+		16: {
+			"INSERT INTO webhooks (id, workspace_id, url, secret, old_secret, old_until, events, enabled, off_reason, failing_since, " +
+				"failed_at, dropped, dropped_at, revision, created_at, updated_at) VALUES ('wh', 'team', x'01', x'02', x'03', 4, " +
+				`'["*"]', 0, 'gone', 5, 6, 7, 8, 9, 1, 2)`,
+			"INSERT INTO webhook_deliveries (webhook_id, id, event_id, type, body, state, attempts, tries, next_at, " +
+				`planned_at, created_at) VALUES ('wh', 'd', 'e', 'run.ended', '{}', 'failed', 3, '[{"status":500}]', 4, 5, 6)`,
+		},
 	}
 }
 

@@ -44,6 +44,7 @@ DELETE FROM workspaces
 WHERE workspaces.id = ?1 AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
   AND NOT EXISTS (SELECT 1 FROM templates WHERE templates.workspace_id = workspaces.id)
   AND NOT EXISTS (SELECT 1 FROM schedules WHERE schedules.workspace_id = workspaces.id)
+  AND NOT EXISTS (SELECT 1 FROM webhooks WHERE webhooks.workspace_id = workspaces.id)
   AND (CAST(?2 AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(?2)))
 `
 
@@ -52,8 +53,8 @@ type DeleteEmptyWorkspaceParams struct {
 	Workspaces *string
 }
 
-// DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates and schedules count
-// too.
+// DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates, schedules and
+// webhooks count too.
 func (q *Queries) DeleteEmptyWorkspace(ctx context.Context, arg DeleteEmptyWorkspaceParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteEmptyWorkspace, arg.ID, arg.Workspaces)
 	if err != nil {
