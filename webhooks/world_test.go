@@ -106,6 +106,19 @@ func (w *world) webhook(workspace, address string, patterns ...string) (id, secr
 	return id, secret
 }
 
+// moveTo gives a webhook another address.
+func (w *world) moveTo(id, address string) {
+	w.t.Helper()
+	row := w.row(id)
+	sealed, err := w.sender.SealURL(id, address)
+	w.must(err)
+	w.write(func(q *store.Queries) error {
+		return store.ErrorOf(q.UpdateWebhook(w.t.Context(), store.UpdateWebhookParams{ID: id, Revision: row.Revision, URL: sealed,
+			Secret: row.Secret, Events: row.Events, Enabled: true}))
+	})
+	w.must(w.sender.Changed(w.t.Context()))
+}
+
 func (w *world) row(id string) store.Webhook {
 	w.t.Helper()
 	row, err := w.store.Read().GetWebhook(w.t.Context(), store.GetWebhookParams{ID: id})
