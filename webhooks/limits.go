@@ -18,12 +18,13 @@ const (
 	// KeptFor is how long finished deliveries are kept.
 	KeptFor = 30 * 24 * time.Hour
 
-	// roomEvery is the time between two looks at how many are pending. A count costs as much as some writes.
-	roomEvery = time.Second
+	// roomEvery is the time between two looks at how many are pending. A count costs as much as some writes. Many that are dropped at once
+	// would make other writes wait.
+	roomEvery = 200 * time.Millisecond
 	// tellEvery is the shortest time between two events that say that deliveries were dropped.
 	tellEvery = time.Minute
 	// deleteAtOnce is how many deliveries one statement deletes.
-	deleteAtOnce = 1000
+	deleteAtOnce = 250
 )
 
 // room drops the oldest pending deliveries of webhooks that have too many.
