@@ -152,6 +152,21 @@ func (w *world) publish(workspace, kind string, data any) {
 	w.events.Publish(events.Event{Type: kind, Workspace: workspace, Data: data})
 }
 
+// awaitEvent waits for an event of a type, and returns its text.
+func awaitEvent(t *testing.T, sub *events.Subscription, kind string) string {
+	t.Helper()
+	for late := time.After(enough); ; {
+		select {
+		case e := <-sub.C:
+			if e.Type == kind {
+				return string(e.Text())
+			}
+		case <-late:
+			t.Fatalf("there is no %s", kind)
+		}
+	}
+}
+
 // received is a request that a receiver got.
 type received struct {
 	header http.Header
