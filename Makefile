@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts browser tools sqlc web openapi majors zones build-all
+.PHONY: build demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -122,6 +122,10 @@ table: browser tools
 # qemu, e2fsprogs and a kernel, and says so where it cannot get them. No processor has to help (KVM).
 power-cuts:
 	@CUTS=$(CUTS) deploy/power-cuts.sh
+
+# wine runs the program and tests of Windows under Wine, where it is installed (docs/windows.md).
+wine:
+	@deploy/wine.sh
 
 build-all:
 	@for p in $(PLATFORMS); do \
