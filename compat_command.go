@@ -12,11 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"warren/cli"
 	"warren/compat"
 )
 
 type compatCommand struct {
-	apiClient
+	cli.Connection
 	Product   string `arg:"" enum:"adspower,gologin,dolphin,bitbrowser" help:"adspower, gologin, dolphin or bitbrowser."`
 	Listen    string `env:"WARREN_COMPAT_LISTEN" placeholder:"ADDR" help:"Where to listen, on a loopback address. Default: 127.0.0.1 and the product's own port."`
 	DebugPort bool   `env:"WARREN_COMPAT_DEBUG_PORT" help:"Open a port for Selenium at each start. Any program of this machine can drive the browser through it."`
@@ -31,13 +32,11 @@ func (k *compatCommand) Run(ctx context.Context, c *console) error {
 	if !isLoopback(address) {
 		return refusef("%s is no loopback address: any program that reaches this API can drive browsers", address)
 	}
-	if _, err := k.key(); err != nil {
+	client, err := k.Client(func() (string, error) { return dataDir("") }, version)
+	if err != nil {
 		return err
 	}
-	call := func(ctx context.Context, method, path string, in, out any) error {
-		return k.call(ctx, method, path, in, out)
-	}
-	handler, err := compat.New(k.Product, call, compat.Options{Key: os.Getenv("WARREN_COMPAT_KEY"), DebugPort: k.DebugPort})
+	handler, err := compat.New(k.Product, client.Call, compat.Options{Key: os.Getenv("WARREN_COMPAT_KEY"), DebugPort: k.DebugPort})
 	if err != nil {
 		return misuse{err}
 	}

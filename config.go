@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"warren/api"
+	"warren/cli"
 	"warren/packs"
 	"warren/pool"
 	"warren/proxy"
@@ -90,6 +91,8 @@ func misusef(format string, a ...any) error { return misuse{fmt.Errorf(format, a
 func refusef(format string, a ...any) error { return refusal{fmt.Errorf(format, a...)} }
 func (m misuse) Unwrap() error              { return m.error }
 func (m refusal) Unwrap() error             { return m.error }
+func (misuse) ExitCode() int                { return cli.ExitMisused }
+func (refusal) ExitCode() int               { return cli.ExitRefused }
 
 // defaultCheckURLs are the services that checks ask, through the proxy under test only. --check-url replaces them.
 func defaultCheckURLs() []string {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/api"
+	"warren/cli"
 	"warren/pool"
 	"warren/runs"
 )
@@ -32,7 +33,7 @@ type demoCommand struct {
 type demo struct {
 	*demoCommand
 	out   io.Writer
-	api   apiClient
+	api   *cli.Client
 	site  *demoSite
 	proxy *demoProxy
 
@@ -87,7 +88,7 @@ func (d *demo) run(ctx context.Context, cfg *serveConfig, c *console) error {
 	told := make(chan error, 1)
 	quiet := &console{c.stdin, io.Discard, io.Discard}
 	err := serve(ctx, cfg, quiet, func(base string) {
-		d.api = apiClient{URL: base, secret: cfg.APIKey}
+		d.api = cli.NewClient(base, cfg.APIKey)
 		go func() {
 			err := d.tell(ctx)
 			told <- err
@@ -147,7 +148,7 @@ func (d *demo) addProxy(ctx context.Context) (string, error) {
 	}
 	in := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": d.proxy.port(), "username": "demo",
 		"password": d.proxy.password, "name": "Demo proxy"}
-	if err := d.api.call(ctx, http.MethodPost, "/proxies", in, &p); err != nil {
+	if err := d.api.Call(ctx, http.MethodPost, "/proxies", in, &p); err != nil {
 		return "", err
 	}
 	d.proxyID = p.ID
@@ -159,19 +160,23 @@ func (d *demo) addProxy(ctx context.Context) (string, error) {
 
 func (d *demo) check(ctx context.Context) (string, error) {
 	var c pool.Check
-	if err := d.api.call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
+	if err := d.api.Call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
 		return "", err
 	}
 	if !c.OK || c.ExitIP == nil || *c.ExitIP != d.proxy.exit {
 		return "", fmt.Errorf("the check says %+v", c.Error)
 	}
-	return fmt.Sprintf("alive, exit %s in %s, %s", *c.ExitIP, textOr(c.CountryName), inMilliseconds(c.DurationMs)), nil
+	country := "unknown"
+	if c.CountryName != nil {
+		country = *c.CountryName
+	}
+	return fmt.Sprintf("alive, exit %s in %s, %v", *c.ExitIP, country, time.Duration(c.DurationMs)*time.Millisecond), nil
 }
 
 func (d *demo) checkWrong(ctx context.Context) (string, error) {
 	var c pool.Check
 	in := map[string]any{"url": fmt.Sprintf("socks5://demo:wrong@127.0.0.1:%d", d.proxy.port())}
-	if err := d.api.call(ctx, http.MethodPost, "/proxies/check", in, &c); err != nil {
+	if err := d.api.Call(ctx, http.MethodPost, "/proxies/check", in, &c); err != nil {
 		return "", err
 	}
 	if c.OK || c.Error == nil || c.Error.Code != "auth_failed" {
@@ -190,7 +195,7 @@ func (d *demo) createProfiles(ctx context.Context) (string, error) {
 		var p struct {
 			ID string `json:"id"`
 		}
-		if err := d.api.call(ctx, http.MethodPost, "/profiles", in, &p); err != nil {
+		if err := d.api.Call(ctx, http.MethodPost, "/profiles", in, &p); err != nil {
 			return "", err
 		}
 		ids = append(ids, p.ID)
@@ -202,7 +207,7 @@ func (d *demo) createProfiles(ctx context.Context) (string, error) {
 func (d *demo) start(ctx context.Context) (string, error) {
 	var run runs.Started
 	began := time.Now()
-	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", nil, &run); err != nil {
+	if err := d.api.Call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", nil, &run); err != nil {
 		return "", err
 	}
 	took := time.Since(began)
@@ -333,7 +338,7 @@ func (d *demo) killProxy(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var c pool.Check
-	if err := d.api.call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
+	if err := d.api.Call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
 		return "", err
 	}
 	if c.OK || failure == "" || d.site.count("/beside") != 0 {
@@ -349,7 +354,7 @@ func (d *demo) killProxy(ctx context.Context) (string, error) {
 
 func (d *demo) stopProfile(ctx context.Context) (string, error) {
 	var s api.StopAnswer
-	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/stop", nil, &s); err != nil {
+	if err := d.api.Call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/stop", nil, &s); err != nil {
 		return "", err
 	}
 	if !s.Stopped || s.Method != "close" {
@@ -361,7 +366,7 @@ func (d *demo) stopProfile(ctx context.Context) (string, error) {
 func (d *demo) again(ctx context.Context) (string, error) {
 	in := map[string]any{"startUrls": []string{"http://" + demoHost + "/again"}}
 	var run runs.Started
-	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, &run); err != nil {
+	if err := d.api.Call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, &run); err != nil {
 		return "", err
 	}
 	d.cdpURL, d.liveURL = run.CdpURL, run.LiveURL

@@ -17,7 +17,7 @@ const anything = "anything"
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem",
-		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks"},
+		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli"},
 	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
 		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
 	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk"},
@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"bench":          {anything}, // measures each of them by itself
 	"tests":          {anything}, // drives the product from outside, and reads its files
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {},
-	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {},
+	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
 }
 
 // notImported are packages that nothing imports.
@@ -47,6 +47,7 @@ var notImported = []string{"main", "bench", "tests"}
 var testsImport = map[string][]string{
 	"api":       {"archive", "shim", "shim/shimtest"}, // archives of strangers; a run without a browser
 	"runs":      {"proxy", "shim/shimtest"},
+	"cli":       {"api"},     // the list of its operations
 	"schedules": {"proxy"},   // the checker of its pool
 	"snapshots": {"browser"}, // what is kept is proved by a browser that starts with it
 }
@@ -313,6 +314,7 @@ var central = map[string][]string{
 	"runs":    {"Manager", "run", "plan"},
 	"browser": {"Browser"},
 	"bench":   {"bench"},
+	"cli":     {"session", "command", "table"},
 }
 
 // TestHouseCircles: the files of a package that use each other, directly or through others, are at most maxComponent.

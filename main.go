@@ -11,12 +11,15 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"warren/cli"
 	"warren/configfile"
 	"warren/shim"
+	"warren/userdata"
 )
 
 // version is set by the build (-ldflags "-X main.version=…").
@@ -46,32 +49,22 @@ func hasTerminal() bool {
 
 // exitCode prints the error and returns the exit code: 0 done, 1 failed, 2 misused, 3 refused for safety.
 func exitCode(err error, stderr io.Writer) int {
-	var m misuse
-	var r refusal
-	var p *kong.ParseError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &m), errors.As(err, &p):
-		fmt.Fprintln(stderr, "warren:", err)
-		return 2
-	case errors.As(err, &r):
+	code := cli.ExitCode(err)
+	switch code {
+	case cli.ExitDone:
+	case cli.ExitRefused:
 		fmt.Fprintln(stderr, "warren: refused:", err)
-		return 3
+	default:
+		fmt.Fprintln(stderr, "warren:", err)
 	}
-	fmt.Fprintln(stderr, "warren:", err)
-	return 1
+	return code
 }
 
 // commands are the commands and their flags, as kong reads them.
 type commands struct {
 	Serve   serveConfig     `cmd:"" help:"Serve the API and the page."`
-	Open    openCommand     `cmd:"" help:"Open the page of a running server in the browser, logged in."`
 	Demo    demoCommand     `cmd:"" help:"Show everything, with no network: a proxy with a password, a site, two profiles."`
 	Doctor  doctorCommand   `cmd:"" help:"Say what this machine has and what it lacks."`
-	Key     keyCommands     `cmd:"" help:"Create, list and revoke API keys."`
-	Proxy   proxyCommands   `cmd:"" help:"Import, export, list and check proxies."`
-	Import  importCommand   `cmd:"" help:"Import profiles: an archive, another product's export, CSV, or a folder of Chrome's user data."`
 	Compat  compatCommand   `cmd:"" help:"Answer as the local API of another product, for scripts that know only that."`
 	Browser browserCommands `cmd:"" help:"List the browsers of this machine, and add, install and remove builds for profiles that declare a version."`
 	Backup  backupCommand   `cmd:"" help:"Back the data folder up, also while its server runs."`
@@ -107,13 +100,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 1 && args[0] == "shim" { // without the command line's machinery: every start waits for this
 		return shimCommand{}.Run(ctx, &console{stdin, stdout, stderr})
 	}
-	var c commands
+	if len(args) == 1 && args[0] == "--version" {
+		return versionCmd{}.Run(&console{stdin, stdout, stderr})
+	}
+	if client := cli.New(program{}); client.Has(args) {
+		return client.Run(ctx, args, cli.Streams{In: stdin, Out: stdout, Err: stderr})
+	}
 	file := configfile.New("serve", "config")
-	parser, err := kong.New(&c, kong.Name("warren"), kong.Writers(stdout, stderr), kong.UsageOnError(),
-		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…, and those of "+
-			"serve in a file."),
-		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Resolvers(file),
-		kong.ExplicitGroups(flagGroups()), kong.Bind(&console{stdin, stdout, stderr}, file))
+	parser, err := newParser(ctx, &console{stdin, stdout, stderr}, kong.Resolvers(file), kong.Bind(file))
 	if err != nil {
 		return err
 	}
@@ -125,6 +119,38 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	return parsed.Run()
+}
+
+// newParser returns the parser of the commands that call no server.
+func newParser(ctx context.Context, c *console, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(new(commands), append([]kong.Option{kong.Name("warren"), kong.Writers(c.stdout, c.stderr), kong.UsageOnError(),
+		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…, and those of " +
+			"serve in a file."),
+		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)), kong.ExplicitGroups(flagGroups()),
+		kong.Bind(c)}, options...)...)
+}
+
+// program is what the command line for a server needs to know of this program.
+type program struct{}
+
+// Version returns the version.
+func (program) Version() string { return version }
+
+// DataDir returns the platform's data folder.
+func (program) DataDir() (string, error) { return dataDir("") }
+
+// Others returns the parser of the commands that call no server.
+func (program) Others() (*kong.Kong, error) {
+	return newParser(context.Background(), &console{strings.NewReader(""), io.Discard, io.Discard})
+}
+
+// Pack packs a folder of user data. What is wrong with the folder is an error of its own, and not of the server.
+func (program) Pack(ctx context.Context, w io.Writer, folder string, profiles []string) error {
+	err := userdata.Pack(ctx, w, folder, profiles)
+	if refused, ok := errors.AsType[*userdata.Refusal](err); ok {
+		return cli.Refused(refused)
+	}
+	return err
 }
 
 type versionCmd struct{}

@@ -21,9 +21,6 @@ import (
 
 var keyForm = regexp.MustCompile(`wrn_[0-9A-Za-z]{49}`)
 
-// enough is how long a test waits for what comes at once on an idle machine.
-const enough = testnet.Patience
-
 // testConfig is `warren serve` on a free port with a fresh data folder, which has no key yet. The path is short:
 // sockets in it may have 103 bytes.
 func testConfig(t testing.TB) *serveConfig {
@@ -143,21 +140,6 @@ func testOpen(t testing.TB, base, data string) {
 		}
 		if status := exchangeLink(t, &served{base: base, log: "    " + out.String()}); status != 201 {
 			t.Errorf("warren open --print said %q, whose exchange is %d", out.String(), status)
-		}
-	}
-}
-
-// TestOpenerOf: each system has its opener. Without a display there is none.
-func TestOpenerOf(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ system, set, want string }{
-		{"linux", "", "[]"}, {"linux", "DISPLAY", "[xdg-open]"}, {"linux", "WAYLAND_DISPLAY", "[xdg-open]"},
-		{"freebsd", "DISPLAY", "[xdg-open]"}, {"darwin", "", "[open]"}, {"darwin", "SSH_CONNECTION", "[]"},
-		{"windows", "", "[rundll32 url.dll,FileProtocolHandler]"},
-	} {
-		env := func(name string) string { return map[bool]string{true: ":0"}[name == c.set] }
-		if got := fmt.Sprint(openerOf(c.system, env)); got != c.want {
-			t.Errorf("%s with %q: %s, want %s", c.system, c.set, got, c.want)
 		}
 	}
 }

@@ -32,6 +32,7 @@ func routeTable() map[string]route {
 		"POST " + p + "/profiles/{id}/stop":                          {scope: "run", kind: "profile"},
 		"POST " + p + "/profiles/{id}/failback":                      {scope: "run", kind: "profile"},
 		"GET " + p + "/runs/{runId}/hosts":                           {scope: "read"},
+		"GET " + p + "/runs/{runId}/log":                             {scope: "run"},
 		"GET " + p + "/proxies/{id}/traffic":                         {scope: "read", kind: "proxy"},
 		"GET " + p + "/profiles/{id}/traffic":                        {scope: "read", kind: "profile"},
 		"POST " + p + "/profiles/{id}/capabilities":                  {scope: "run", kind: "profile", body: `{"readonly":true}`},

@@ -86,7 +86,7 @@ var moreErrors = map[string][]int{
 	"createSessionKey": {410}, "endSession": {404},
 	"createCapability": {409}, "revokeCapability": {409}, "createTicket": {429}, "leakTest": {409, 429, 504},
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
-	"rotateProxy": {409, 429, 502}, "proxySecret": {409}, "deleteDownload": {409}, "listRunHosts": {404},
+	"rotateProxy": {409, 429, 502}, "proxySecret": {409}, "deleteDownload": {409}, "listRunHosts": {404}, "getRunLog": {404},
 	"installBrowser": {409}, "getInstallation": {404}, "cancelInstallation": {404},
 	"listProfiles": {410}, "listProxies": {410}, "listProfileRuns": {410}, "listCapabilities": {410}, "listKeys": {410},
 	"batchProfiles": {409}, "listJobs": {410}, "listWorkspaces": {410}, "listAudit": {410}, "listDownloads": {409, 410},

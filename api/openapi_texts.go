@@ -77,6 +77,9 @@ var descriptions = map[string]string{
 		"and a change of `proxyId` switch it back.",
 	"listRunHosts": "For a run whose profile has `logHosts`. The hosts are available while it runs, and as long as the profile's history " +
 		"keeps it. At most 1,000 names are kept; `notKept` counts requests for others. `logged` is false if nothing was kept.",
+	"getRunLog": "Of a run that goes on: the last lines of its process, then what its browser has printed last (20 lines at most). " +
+		"Of one that has ended only the browser's lines are left, as long as the history keeps the run. Addresses are left out of " +
+		"the lines: a scheme and `…` stand for one.",
 	"proxyTraffic": "Payload by day (UTC), profile or run, without the overhead of proxies and protocols. It is kept for 400 " +
 		"days, also for deleted profiles. Running browsers are asked first.",
 	"profileTraffic": "Payload by day (UTC), proxy or run, without the overhead of proxies and protocols. It is kept for 400 days. " +

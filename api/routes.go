@@ -71,6 +71,7 @@ func (s *API) routes() {
 	add(s, scopeRead, "GET /profiles/{id}/runs", "listProfileRuns", "Run history: list a profile's runs", s.listProfileRuns)
 	add(s, scopeRead, "GET /runs", "listRuns", "List running browsers", s.listRuns)
 	add(s, scopeRead, "GET /runs/{runId}/hosts", "listRunHosts", "Hosts: list what a run connected to", s.listRunHosts)
+	add(s, scopeRun, "GET /runs/{runId}/log", "getRunLog", "Log: read what a run and its browser said last", s.getRunLog)
 	add(s, scopeRead, "GET /pressure", "getPressure", "Pressure: get the load of the server", s.pressure)
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
 	add(s, scopeRead, "GET /proxies/{id}/traffic", "proxyTraffic", "Traffic: get that of a proxy", s.proxyTraffic)

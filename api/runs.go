@@ -90,6 +90,27 @@ func (s *API) listRunHosts(ctx context.Context, in *struct {
 	return &hostsBody{hosts}, err
 }
 
+// runLogBody is the answer of getRunLog.
+type runLogBody struct{ Body runs.Log }
+
+func (runLogBody) example() any {
+	return runs.Log{RunID: exampleRunID, Running: true, Data: []runs.LogLine{
+		{At: new(exampleTime()), Source: "run", Level: "info", Text: "browser started pid=4711"},
+		{Source: "browser", Text: "ERROR:bus.cc(407) Failed to connect to the bus"}}}
+}
+
+func (s *API) getRunLog(ctx context.Context, in *struct {
+	RunID string `path:"runId" doc:"The run's id, as start and the history name it."`
+	Lines int    `query:"lines" minimum:"1" maximum:"1000" default:"100" doc:"How many of the last lines of the run's process."`
+}) (*runLogBody, error) {
+	row, err := s.store.Read().GetRun(ctx, store.GetRunParams{ID: in.RunID, Workspaces: callerOf(ctx).Sees.Filter()})
+	if err != nil {
+		return nil, orNotFound(err, "run")
+	}
+	log, err := s.runs.LogOf(ctx, row, in.Lines)
+	return &runLogBody{log}, err
+}
+
 // pressureBody is the answer of pressure.
 type pressureBody struct{ Body runs.Pressure }
 

@@ -23,6 +23,14 @@ var (
 	errStarted    = errors.New("the browser has been started already: a Browser runs once")
 )
 
+// Output returns the last lines that the browser has printed, at most 20 and 4 KiB; empty before the start.
+func (b *Browser) Output() []string {
+	if p := b.process(); p != nil {
+		return p.output.lines()
+	}
+	return []string{}
+}
+
 // PID returns the main process' id in the host's numbering, 0 before the start.
 func (b *Browser) PID() int {
 	if p := b.process(); p != nil {

@@ -20,6 +20,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /watch", p.watch)
 	mux.HandleFunc("GET /stats", p.serveStats)
 	mux.HandleFunc("GET /hosts", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, p.hosts()) })
+	mux.HandleFunc("GET /output", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, p.browser.Output()) })
 	mux.HandleFunc("GET /traffic", p.serveTraffic)
 	mux.HandleFunc("GET /downloads", p.serveDownloads)
 	mux.HandleFunc("DELETE /downloads", p.serveRemoveDownload)

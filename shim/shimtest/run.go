@@ -55,6 +55,7 @@ func (r *Run) handler() http.Handler {
 	mux.HandleFunc("GET /watch", r.watch)
 	mux.HandleFunc("GET /traffic", func(w http.ResponseWriter, _ *http.Request) { answer(w, []shim.Traffic{}) })
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, shim.Stats{}) })
+	mux.HandleFunc("GET /output", func(w http.ResponseWriter, _ *http.Request) { answer(w, []string{"ERROR:bus.cc(407) no bus"}) })
 	mux.HandleFunc("POST /stop", r.stop)
 	mux.HandleFunc("PUT /upstreams", func(w http.ResponseWriter, q *http.Request) { receive(r, w, q, &r.upstreams, r.swap) })
 	mux.HandleFunc("PUT /rules", func(w http.ResponseWriter, q *http.Request) { receive(r, w, q, &r.rules, noReply[shim.Rules]) })

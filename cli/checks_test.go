@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -12,24 +12,34 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kong"
+
 	"warren/testnet"
 )
 
-// command runs a client command against a server.
-func command(t *testing.T, ctx context.Context, base, key string, args ...string) (stdout, stderr string, err error) {
+// runCommand runs a command against a server.
+func runCommand(t *testing.T, ctx context.Context, base, key string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	data := filepath.Dir(file)
-	if err := os.Rename(file, filepath.Join(data, "admin.key")); err != nil {
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "admin.key"), []byte(key), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs testnet.Buffer
-	err = run(ctx, append(args, "--url", base, "--data", data), strings.NewReader(""), firstWrite{&out, ctx}, &errs)
+	err = New(testProgram{}).Run(ctx, append(args, "--url", base, "--data", data), Streams{strings.NewReader(""), firstWrite{&out, ctx},
+		&errs})
 	return out.String(), errs.String(), err
 }
+
+// testProgram is a program without commands and without a folder of its own.
+type testProgram struct{}
+
+func (testProgram) Version() string          { return "test" }
+func (testProgram) DataDir() (string, error) { return "", os.ErrNotExist }
+func (testProgram) Pack(context.Context, io.Writer, string, []string) error {
+	return os.ErrNotExist
+}
+func (testProgram) Others() (*kong.Kong, error) { return kong.New(new(struct{})) }
 
 // firstWrite calls what the context carries when something is printed.
 type firstWrite struct {
@@ -96,7 +106,7 @@ func TestCheckCommand(t *testing.T) {
 			w.(http.Flusher).Flush()
 		}
 	})
-	out, errs, err := command(t, t.Context(), base, "the-key", "proxy", "check", "--all", "--tag", "shop", "--workspace", "w")
+	out, errs, err := runCommand(t, t.Context(), base, "the-key", "proxy", "check", "--all", "--tag", "shop", "--workspace", "w")
 	if err != nil || strings.Count(errs, "\n") != 10 || !strings.Contains(errs, "20/20 checked, 10 alive, 10 dead, ") ||
 		!strings.Contains(errs, "2/20 checked, 1 alive, 1 dead") || strings.ContainsAny(errs, "\r\x1b") {
 		t.Errorf("%v\n%s", err, errs)
@@ -108,27 +118,27 @@ func TestCheckCommand(t *testing.T) {
 	if got := asked.String(); got != `{"tag":"shop","workspaceId":"w"}`+"\n" && got != `{"workspaceId":"w","tag":"shop"}`+"\n" {
 		t.Errorf("asked %s", got)
 	}
-	out, _, err = command(t, t.Context(), base, "the-key", "proxy", "check", "--all", "--json")
+	out, _, err = runCommand(t, t.Context(), base, "the-key", "proxy", "check", "--all", "--json")
 	if err != nil || strings.Count(out, "\n") != 20 || !strings.HasPrefix(out, aCheck(0)+aCheck(1)) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	short := aChecker(t, "20", func(w http.ResponseWriter, _ *http.Request, _ string) { io.WriteString(w, aCheck(0)+"\n"+aCheck(1)) })
-	if _, errs, err := command(t, t.Context(), short, "the-key", "proxy", "check", "--all"); err == nil ||
+	if _, errs, err := runCommand(t, t.Context(), short, "the-key", "proxy", "check", "--all"); err == nil ||
 		!strings.Contains(err.Error(), "2 of 20") || !strings.Contains(errs, "2/20 checked") {
 		t.Errorf("a short stream: %v %s", err, errs)
 	}
 	broken := aChecker(t, "20", func(w http.ResponseWriter, _ *http.Request, _ string) { io.WriteString(w, aCheck(0)+"{\"id\n") })
-	if _, _, err := command(t, t.Context(), broken, "the-key", "proxy", "check", "--all"); err == nil ||
+	if _, _, err := runCommand(t, t.Context(), broken, "the-key", "proxy", "check", "--all"); err == nil ||
 		!strings.Contains(err.Error(), "1 of 20") {
 		t.Errorf("a broken stream: %v", err)
 	}
 	none := aChecker(t, "0", func(http.ResponseWriter, *http.Request, string) {})
-	if out, errs, err := command(t, t.Context(), none, "the-key", "proxy", "check", "--all"); err != nil || out != "" ||
+	if out, errs, err := runCommand(t, t.Context(), none, "the-key", "proxy", "check", "--all"); err != nil || out != "" ||
 		!strings.HasPrefix(errs, "0/0 checked") {
 		t.Errorf("no proxies: %q %q %v", out, errs, err)
 	}
 	for _, args := range [][]string{{"proxy", "check"}, {"proxy", "check", "x", "--all"}} {
-		if _, _, err := command(t, t.Context(), base, "the-key", args...); exitCode(err, io.Discard) != 2 {
+		if _, _, err := runCommand(t, t.Context(), base, "the-key", args...); ExitCode(err) != 2 {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -145,22 +155,22 @@ func TestCheckCommandCancelled(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	_, _, err := command(t, context.WithValue(ctx, printedKey{}, cancel), base, "the-key", "proxy", "check", "--all", "--json")
+	_, _, err := runCommand(t, context.WithValue(ctx, printedKey{}, cancel), base, "the-key", "proxy", "check", "--all", "--json")
 	if err == nil || !strings.Contains(err.Error(), "stopped after") || !strings.Contains(err.Error(), "of 1000") ||
-		exitCode(err, io.Discard) != 1 {
+		ExitCode(err) != 1 {
 		t.Errorf("%v", err)
 	}
 	select {
 	case <-gone:
-	case <-time.After(enough):
+	case <-time.After(time.Minute):
 		t.Error("the connection stays")
 	}
 }
 
 // TestTimesOfMilliseconds: what took less than a millisecond is not shown as if it had taken no time.
 func TestTimesOfMilliseconds(t *testing.T) {
-	for n, want := range map[int64]string{0: "< 1 ms", 1: "1 ms", 1200: "1200 ms"} {
-		if got := inMilliseconds(n); got != want {
+	for n, want := range map[int64]string{0: "< 1 ms", 1: "1 ms", 1200: "1200 ms", 12_400: "12s"} {
+		if got := milliseconds(n); got != want {
 			t.Errorf("%d is shown as %q, want %q", n, got, want)
 		}
 	}
@@ -172,6 +182,7 @@ func TestProgressBar(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Unix(1000, 0)
 	p := newProgress(&out, true, 200)
+	p.verb, p.good, p.bad = "checked", "alive", "dead"
 	p.now = func() time.Time { return at }
 	p.began = at
 	for i := range 200 {
