@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -74,7 +73,12 @@ func (s *session) running(word string, start bool) (map[string]any, error) {
 	if p.Run == nil {
 		return nil, fmt.Errorf("%q does not run; --start starts it (profile_not_running)", harmless(p.Name))
 	}
-	return p.Run, nil
+	run, err := s.start(id, map[string]any{}) // of a run that goes on it answers the addresses of this key, and starts nothing
+	if err == nil && run["reused"] == false {
+		return nil, errors.Join(fmt.Errorf("%q has stopped meanwhile (profile_not_running)", harmless(p.Name)),
+			s.call(http.MethodPost, "/profiles/"+url.PathEscape(id)+"/stop", map[string]any{}, nil))
+	}
+	return run, err
 }
 
 // start starts a profile, or returns the run that it has.
@@ -287,7 +291,7 @@ func (s *session) printLog(id string, seen map[string][]string) (running bool, e
 		}
 		now[by.Source] = append(now[by.Source], string(line))
 	}
-	for _, source := range slices.Sorted(maps.Keys(now)) {
+	for _, source := range []string{"run", "browser"} {
 		for _, line := range now[source][overlap(seen[source], now[source]):] {
 			if err := s.printLine(jsontext.Value(line)); err != nil {
 				return false, err

@@ -38,7 +38,7 @@ type Log struct {
 const maxLogText = 1000
 
 // addresses are what lines name of the web, of proxies and of files. A page's address may hold secrets.
-var addresses = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]{1,15}):(//)?[^\s"'<>]*//?[^\s"'<>]+|\b(data|blob|about):[^\s"'<>]+`)
+var addresses = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]{1,15}://|(file|data|blob|about|javascript|view-source):)[^\s"'<>]+`)
 
 // LogOf returns the last lines of a run's process and what its browser printed last. Of an ended run the history has the browser's lines.
 func (m *Manager) LogOf(ctx context.Context, row store.Run, lines int) (Log, error) {

@@ -14,6 +14,7 @@ func TestLogLines(t *testing.T) {
 		{`{"level":"INFO","msg":"via socks5://user:hunter2@proxy.example:1080, over"}`, "info via socks5:… over"},
 		{"panic: runtime error: index out of range [3]\x1b[31m", " panic: runtime error: index out of range [3][31m"},
 		{`{"level":"INFO","msg":"file:///home/alice/secret.txt is gone"}`, "info file:… is gone"},
+		{`{"level":"INFO","msg":"[7:8:ERROR:dbus/bus.cc(407)] no /run/dbus"}`, "info [7:8:ERROR:dbus/bus.cc(407)] no /run/dbus"},
 		{`{"level":"INFO","msg":"data:text/html,secret"}`, "info data:…"},
 		{`{"level":"INFO","msg":"at 12:30:00 bus.cc(407) Failed: no"}`, "info at 12:30:00 bus.cc(407) Failed: no"},
 	} {
