@@ -213,3 +213,19 @@ func (f flag) describe() string {
 	}
 	return out
 }
+
+// Example is a line that shows a command, as its help has it.
+type Example struct {
+	Command string // "profile list"
+	Line    string // "warren profile list --tag shop"
+}
+
+// Examples returns the examples of all commands, in the order of the help.
+func Examples() (out []Example) {
+	for _, c := range table() {
+		if !c.hidden {
+			out = append(out, Example{c.name, c.sample})
+		}
+	}
+	return out
+}
