@@ -54,7 +54,7 @@ var testsImport = map[string][]string{
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
 var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "browser/builds", "archive",
-	"packs", "schedules", "webhooks", "tests"}
+	"packs", "schedules", "webhooks", "cli", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {
@@ -128,7 +128,7 @@ var homes = []home{
 	{"http.Serve", func(f *goFile) bool { return f.uses("net/http", "Serve", "ServeTLS") }, servers},
 	{"an HTTP status", func(f *goFile) bool { return f.uses("net/http", "Status*") },
 		[]string{"api", "shim", "web", "leaks", "compat", "proxy", "browser", "browser/live", "browser/builds", "packs", "bench",
-			"testnet", "webhooks"}},
+			"testnet", "webhooks", "cli"}},
 	{"context.WithValue", func(f *goFile) bool { return f.uses("context", "WithValue") }, []string{"api"}},
 }
 
