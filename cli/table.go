@@ -4,7 +4,7 @@ import "slices"
 
 // table returns every command. An operation that the server gains needs one or two lines here: TestEveryOperation says which are missing.
 func table() []command {
-	return slices.Concat(top(), profileCommands(), stateCommands(), proxyCommands(), keptCommands(), serverCommands())
+	return slices.Concat(top(), profileCommands(), stateCommands(), proxyCommands(), keptCommands(), webhookCommands(), serverCommands())
 }
 
 // without are the operations that need no command, each with the reason.
@@ -26,6 +26,7 @@ var without = map[string]string{
 	"patchProxy":                 "the same as updateProxy",
 	"patchTemplate":              "the same as updateTemplate",
 	"patchSchedule":              "the same as updateSchedule",
+	"patchWebhook":               "the same as updateWebhook",
 	"updateWorkspace":            "the same as putWorkspace",
 }
 

@@ -36,6 +36,7 @@ var prepared = map[string][]string{
 	"proxy rm":       {"proxy add http://old.proxy.example:1080"},
 	"template show":  {"template create german --timezone Europe/Berlin"},
 	"extension show": {"extension add extension.zip"},
+	"webhook show":   {"webhook create https://hooks.example/warren --event run.*"},
 	"schedule show":  {"schedule create nightly --action check --cron '0 3 * * *' --tag none"},
 }
 
@@ -48,7 +49,7 @@ var refusedWith = map[string]string{
 	"profile passkeys rm": "passkey_not_found", "snapshot create": "profile_empty", "snapshot edit": "snapshot_not_found",
 	"snapshot rm": "snapshot_not_found", "snapshot rollback": "snapshot_not_found", "proxy rotate": "no_rotate_url",
 	"run show": "run_not_found", "run hosts": "run_not_found", "job show": "job_not_found", "job results": "job_not_found",
-	"job cancel": "job_not_found", "server install-browser": "installation_not_allowed", "server installation": "installation_not_allowed",
+	"job cancel": "job_not_found", "webhook replay": "delivery_not_found", "server install-browser": "installation_not_allowed", "server installation": "installation_not_allowed",
 	"server cancel-installation": "installation_not_allowed",
 }
 
