@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"github.com/go-json-experiment/json"
 
 	"warren/cli"
 	"warren/configfile"
@@ -136,8 +137,18 @@ type program struct{}
 // Version returns the version.
 func (program) Version() string { return version }
 
-// DataDir returns the platform's data folder.
-func (program) DataDir() (string, error) { return dataDir("") }
+// DataDir returns the data folder that the configuration file names, else the platform's.
+func (program) DataDir() (string, error) {
+	var file struct {
+		Data string `json:"data"`
+	}
+	if path, _ := configPath(); path != "" {
+		if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &file) != nil {
+			return "", misusef("%s is not a JSON object of flags", path)
+		}
+	}
+	return dataDir(file.Data)
+}
 
 // Others returns the parser of the commands that call no server.
 func (program) Others() (*kong.Kong, error) {

@@ -25,7 +25,8 @@ func anyServer(t *testing.T, asked *testnet.Buffer) http.Handler {
 			io.WriteString(w, `{"code":"unauthorized","detail":"No.","new":{}}`)
 			return
 		}
-		io.WriteString(w, `{"data":[{"id":"01a22354-f870-73d8-81b2-a567a89d3a1c","name":"a\u001b[2Jb","colour":{"deep":[1]},"status":"dreaming"},
+		io.WriteString(w, `{"data":[{"id":"01a22354-f870-73d8-81b2-a567a89d3a1c","name":"a\u001b[2Jb",
+			"colour":{"deep":[1]},"status":"dreaming"},
 			{"id":"01a22354-f886-776c-bba5-4fe654e576db","name":"c","status":7}],"hasMore":false,"mood":"good"}`)
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"version":"v0.0.9"}`) })
@@ -59,7 +60,8 @@ func TestAnotherVersion(t *testing.T) {
 	if ExitCode(err) != ExitFailed || !strings.Contains(err.Error(), "it is warren v0.0.9, and this command line is test") {
 		t.Errorf("an unknown operation: %v", err)
 	}
-	if _, _, err := runCommand(t, t.Context(), s.URL, "wrong", "profile", "list"); ExitCode(err) != 1 || err.Error() != "No. (unauthorized)" {
+	_, _, err = runCommand(t, t.Context(), s.URL, "wrong", "profile", "list")
+	if ExitCode(err) != ExitFailed || err.Error() != "No. (unauthorized)" {
 		t.Errorf("%v", err)
 	}
 }

@@ -49,7 +49,7 @@ var refusedWith = map[string]string{
 	"profile passkeys rm": "passkey_not_found", "snapshot create": "profile_empty", "snapshot edit": "snapshot_not_found",
 	"snapshot rm": "snapshot_not_found", "snapshot rollback": "snapshot_not_found", "proxy rotate": "no_rotate_url",
 	"run show": "run_not_found", "run hosts": "run_not_found", "job show": "job_not_found", "job results": "job_not_found",
-	"job cancel": "job_not_found", "webhook replay": "delivery_not_found", "server install-browser": "installation_not_allowed", "server installation": "installation_not_allowed",
+	"job cancel": "job_not_found", "webhook replay": "webhook_disabled", "server install-browser": "installation_not_allowed", "server installation": "installation_not_allowed",
 	"server cancel-installation": "installation_not_allowed",
 }
 
@@ -60,6 +60,7 @@ var needBrowsers = map[string]bool{"profile leak-test": true, "profile cookies g
 
 // TestExamplesOfCommands: the example in each command's help runs against a server, or is refused as a server must that has no run.
 func TestExamplesOfCommands(t *testing.T) {
+	documented := documentedCommands(t)
 	g := newTestbed(t)
 	s := g.serve("--browser-mirror", "off")
 	dir := t.TempDir()
@@ -86,7 +87,28 @@ func TestExamplesOfCommands(t *testing.T) {
 			t.Errorf("%s: %v (%d), want %q\n%s", e.Line, err, cli.ExitCode(err), want, out)
 		}
 	}
+	for _, line := range documented {
+		if out, err := example(t, s.base, strings.TrimPrefix(line, "warren ")); err != nil {
+			t.Errorf("docs/cli.md: %s: %v\n%s", line, err, out)
+		}
+	}
 	watchCommands(t)
+}
+
+// documentedCommands are the lines of docs/cli.md that a reader may try.
+func documentedCommands(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```sh examples\n")
+	block, _, _ = strings.Cut(block, "```")
+	lines := strings.Split(strings.TrimSpace(block), "\n")
+	if len(lines) < 10 {
+		t.Fatalf("%d examples in docs/cli.md", len(lines))
+	}
+	return lines
 }
 
 // watchCommands: --watch lists again after a change, and events --follow prints it. Both end quietly when they are interrupted.
