@@ -11,11 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	"github.com/go-json-experiment/json"
 
 	"warren/cli"
 	"warren/configfile"
@@ -108,13 +108,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return client.Run(ctx, args, cli.Streams{In: stdin, Out: stdout, Err: stderr})
 	}
 	file := configfile.New("serve", "config")
-	parser, err := newParser(ctx, &console{stdin, stdout, stderr}, kong.Resolvers(file), kong.Bind(file))
+	parser, err := newParser(ctx, new(commands), &console{stdin, stdout, stderr}, kong.Resolvers(file), kong.Bind(file))
 	if err != nil {
 		return err
 	}
 	parsed, err := parser.Parse(args)
 	if faults := file.Refusal(); faults != nil {
 		return misuse{errors.Join(faults, err)}
+	}
+	if err != nil && !slices.ContainsFunc(parser.Model.Children, func(n *kong.Node) bool { return n.Name == args[0] }) {
+		return cli.New(program{}).Unknown(args[0])
 	}
 	if err != nil {
 		return err
@@ -123,8 +126,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 // newParser returns the parser of the commands that call no server.
-func newParser(ctx context.Context, c *console, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(new(commands), append([]kong.Option{kong.Name("warren"), kong.Writers(c.stdout, c.stderr), kong.UsageOnError(),
+func newParser(ctx context.Context, into *commands, c *console, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(into, append([]kong.Option{kong.Name("warren"), kong.Writers(c.stdout, c.stderr), kong.UsageOnError(),
 		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…, and those of " +
 			"serve in a file."),
 		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)), kong.ExplicitGroups(flagGroups()),
@@ -139,20 +142,25 @@ func (program) Version() string { return version }
 
 // DataDir returns the data folder that the configuration file names, else the platform's.
 func (program) DataDir() (string, error) {
-	var file struct {
-		Data string `json:"data"`
+	var c commands
+	file := configfile.New("serve")
+	nowhere := &console{strings.NewReader(""), io.Discard, io.Discard}
+	parser, err := newParser(context.Background(), &c, nowhere, kong.Resolvers(file), kong.Bind(file))
+	if err != nil {
+		return "", err
 	}
-	if path, _ := configPath(); path != "" {
-		if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &file) != nil {
-			return "", misusef("%s is not a JSON object of flags", path)
-		}
+	if _, err := parser.Parse([]string{"doctor"}); err != nil { // a command that takes the folder
+		return "", err
 	}
-	return dataDir(file.Data)
+	if faults := file.Refusal(); faults != nil {
+		return "", misuse{faults}
+	}
+	return dataDir(c.Doctor.Data)
 }
 
 // Others returns the parser of the commands that call no server.
 func (program) Others() (*kong.Kong, error) {
-	return newParser(context.Background(), &console{strings.NewReader(""), io.Discard, io.Discard})
+	return newParser(context.Background(), new(commands), &console{strings.NewReader(""), io.Discard, io.Discard})
 }
 
 // Pack packs a folder of user data. What is wrong with the folder is an error of its own, and not of the server.

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -124,6 +126,20 @@ func (a *App) groupHelp(streams Streams, group string, args []string) error {
 		return err
 	}
 	return misusef("there is no command %q\n%s", harmless(strings.Join(args[:min(2, len(args))], " ")), out.String())
+}
+
+// Unknown is the error for a word that is no command. It names those that begin as the word does.
+func (a *App) Unknown(word string) error {
+	begin := word[:min(len(word), 2)]
+	var near []string
+	for _, sec := range sections {
+		near = append(near, startingWith(slices.Clone(sec.words), begin)...)
+	}
+	hint := ""
+	if len(near) > 0 {
+		hint = "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return misusef("there is no command %q%s `warren --help` lists them", harmless(word), cmp.Or(hint, ";"))
 }
 
 // usage is the command's line of usage.

@@ -167,7 +167,7 @@ func (s *session) printIDs(rows []jsontext.Value) error {
 		if err != nil {
 			return err
 		}
-		if id := idOf(value); id != "" {
+		if id := s.idOf(value); id != "" {
 			if _, err := fmt.Fprintln(s.out, harmless(id)); err != nil {
 				return err
 			}
@@ -176,11 +176,15 @@ func (s *session) printIDs(rows []jsontext.Value) error {
 	return nil
 }
 
-// idOf returns the id of an object: of a run its runId.
-func idOf(object any) string {
+// idOf returns the id of an object. A list of runs has their ids; what starts or stops profiles has those of the profiles.
+func (s *session) idOf(object any) string {
 	m, _ := object.(map[string]any)
-	for _, name := range []string{"runId", "id", "name", "ticket", "path"} {
-		if id, ok := m[name].(string); ok && id != "" && !(name == "runId" && m["id"] != nil) {
+	names := []string{"id", "runId", "name", "ticket", "path"}
+	if s.cmd.shape == listed {
+		names[0], names[1] = names[1], names[0]
+	}
+	for _, name := range names {
+		if id, ok := m[name].(string); ok && id != "" {
 			return id
 		}
 	}

@@ -181,10 +181,13 @@ func (s *session) paths() ([]string, error) {
 		}
 		end := start + strings.IndexByte(paths[0][start:], '}') + 1
 		object := a.object
-		if i == 0 && object == "profile" && (s.yes("trashed") || s.yes("permanent") || s.cmd.name == "profile restore") {
+		if i == 0 && object == "profile" && (s.yes("trashed") || s.cmd.name == "profile restore") {
 			object = "trashed"
 		}
 		ids, err := s.resolveAll(object, s.args[a.name], profile)
+		if err != nil && s.yes("permanent") && ExitCode(err) == ExitFailed { // what is in the trash may be removed for good too
+			ids, err = s.resolveAll("trashed", s.args[a.name], profile)
+		}
 		if err != nil {
 			return nil, err
 		}
