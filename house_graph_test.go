@@ -20,13 +20,14 @@ var mayImport = map[string][]string{
 		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli"},
 	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
 		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
-	"runs":           {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk"},
+	"runs": {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk",
+		"cgroup"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store", "disk"},
 	"schedules":      {"runs", "snapshots", "pool", "events", "problem", "store"},
 	"webhooks":       {"pool", "events", "problem", "store", "proxy"},
 	"pool":           {"events", "problem", "store", "proxy"},
 	"shim/shimtest":  {"shim"},
-	"shim":           {"browser", "browser/live", "browser/builds", "proxy", "state", "disk"},
+	"shim":           {"browser", "browser/live", "browser/builds", "proxy", "state", "disk", "cgroup"},
 	"store":          {"store/index", "disk"},
 	"browser/live":   {"browser"},
 	"browser/builds": {"browser"},
@@ -38,6 +39,7 @@ var mayImport = map[string][]string{
 	"tests":          {anything}, // drives the product from outside, and reads its files
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {},
 	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
+	"cgroup": {},
 }
 
 // notImported are packages that nothing imports.
@@ -53,8 +55,8 @@ var testsImport = map[string][]string{
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
-var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "browser/builds", "archive",
-	"packs", "schedules", "webhooks", "cli", "tests"}
+var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "browser/builds",
+	"archive", "packs", "schedules", "webhooks", "cli", "cgroup", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {
