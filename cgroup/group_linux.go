@@ -18,13 +18,12 @@ const (
 	cpuPeriod     = 100_000 // microseconds: the kernel's default
 	defaultShares = 1024    // of version 1: those of a new group
 	defaultWeight = 100     // of version 2: the same
-	// highPercent is where reclaiming begins, of the limit of memory. From there on the kernel makes the group's processes wait,
-	// and watchers have a moment to look.
+	// highPercent is where reclaiming begins, of the limit of memory. Watchers are woken there. From there on the kernel makes
+	// the group's processes wait: a program that takes all memory reached its limit after 10 s, and after 3 s without.
 	highPercent = 90
 )
 
-// Set writes the limits of a group. Controllers that the group lacks are left out. memory.high is left where the run
-// had it when the limit of memory stays.
+// Set writes the limits of a group. Controllers that the group lacks are left out.
 func (g *Group) Set(l Limits) error {
 	if g == nil {
 		return nil
@@ -66,6 +65,19 @@ func (g *Group) setMemory(dir string, limit int64) error {
 		}
 	}
 	return err
+}
+
+// Mark sets the mark below the limit of memory at which a watch is woken, or takes it away. Above it the kernel slows the
+// group's processes down more and more (memory.high). Version 1 has none.
+func (g *Group) Mark(on bool) error {
+	if !g.Has(Memory) || g.Version == V1 {
+		return nil
+	}
+	limit := number(g.Dirs[Memory], "memory.max")
+	if !on || limit == nil {
+		return write(g.Dirs[Memory], "memory.high", "max")
+	}
+	return write(g.Dirs[Memory], "memory.high", orMax(*limit*highPercent/100))
 }
 
 // setMemoryV1 limits memory in version 1. The sum with swap may never be below the limit, so the order depends on the

@@ -33,6 +33,9 @@ func (t *Tree) Close() {}
 // Set does nothing.
 func (g *Group) Set(Limits) error { return nil }
 
+// Mark does nothing.
+func (g *Group) Mark(bool) error { return nil }
+
 // SetShare is not supported.
 func (g *Group) SetShare(int) error { return errors.ErrUnsupported }
 
