@@ -56,6 +56,9 @@ type serveConfig struct {
 	S3Plain          bool          `name:"s3-plain" env:"WARREN_S3_PLAIN" group:"Data" help:"Speak http, which others can read, with an S3 server that is not on this machine."`
 	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" group:"Security" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
 	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" group:"Security" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
+	RunMemory        byteSize      `name:"run-memory" default:"0" env:"WARREN_RUN_MEMORY" group:"Limits" help:"How much memory a run may have whose profile does not say, 256MiB at least. The run that needs more ends, and no other. 0: no limit."`
+	RunCPU           int           `name:"run-cpu" default:"0" env:"WARREN_RUN_CPU" group:"Limits" help:"How much processor time such a run may have, in percent of one core. 0: no limit."`
+	RunPIDs          int           `name:"run-pids" default:"16384" env:"WARREN_RUN_PIDS" group:"Limits" help:"How many processes and threads such a run may have, 300 at least. 0: no limit."`
 	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" group:"Data" help:"Days that deleted profiles stay in the trash."`
 	FilesQuota       byteSize      `name:"files-quota" default:"5GiB" env:"WARREN_FILES_QUOTA" group:"Limits" help:"How much a profile's uploads and downloads may have together, in bytes, KiB, MiB or GiB. 0: no quota."`
 	UploadLimit      byteSize      `name:"upload-limit" default:"1GiB" env:"WARREN_UPLOAD_LIMIT" group:"Limits" help:"How large a file may be that is sent for a page, 1GiB at most."`
@@ -121,6 +124,7 @@ func (c *serveConfig) resolve() error {
 	c.resolveCheckURLs(&f)
 	c.checkEvery = pool.ParseEvery(c.CheckEvery, f.add)
 	c.checkBounds(&f)
+	c.checkRunLimits(&f)
 	c.checkBackups(&f)
 	c.resolveKey(&f)
 	c.resolveLog(&f)
@@ -388,11 +392,26 @@ func (cfg *serveConfig) runs(own pool.Own) runs.Config {
 		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
 		Warm: cfg.Warm, NoSnapshots: cfg.Snapshots == "off",
 		MaxQueue: cfg.MaxQueue, QueueTimeout: cfg.QueueTimeout, StartTimeout: cfg.StartTimeout, OrphanGrace: cfg.OrphanGrace,
-		TrashDays: cfg.TrashDays, Own: own}
+		TrashDays: cfg.TrashDays, Own: own,
+		Limits: runs.Limits{MemoryBytes: cfg.RunMemory.bytes(), CPUPercent: cfg.RunCPU, PIDs: cfg.RunPIDs}}
 	if cfg.APIKey != "" {
 		c.EnvironmentKey = api.EnvironmentMark(cfg.APIKey)
 	}
 	return c
+}
+
+// checkRunLimits checks what runs may use of the machine. 0 is no limit.
+func (c *serveConfig) checkRunLimits(f *faults) {
+	n, ok := c.RunMemory.parse()
+	if !ok || n != 0 && (n < runs.MinMemoryMB<<20 || n > runs.MaxMemoryMB<<20) {
+		f.add("--run-memory %q must be 0, or a number of bytes, MiB or GiB from 256MiB to 1TiB", string(c.RunMemory))
+	}
+	if c.RunCPU != 0 {
+		checkBound(f, "run-cpu", c.RunCPU, runs.MinCPUPercent, runs.MaxCPUPercent)
+	}
+	if c.RunPIDs != 0 {
+		checkBound(f, "run-pids", c.RunPIDs, runs.MinPIDs, runs.MaxPIDs)
+	}
 }
 
 // byteSize is a number of bytes on the command line: 5368709120, 5GiB, 500MiB, 64KiB. 0 is no limit.

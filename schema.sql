@@ -152,6 +152,7 @@ CREATE TABLE profiles (
     extensions      TEXT    NOT NULL DEFAULT '[]' CHECK (extensions = '[]' OR json_valid(extensions) AND json_type(extensions) = 'array'), -- {"id", "enabled"} each
     passkeys        TEXT    NOT NULL DEFAULT 'off' CHECK (passkeys IN ('off', 'auto', 'ask')), -- who allows pages to make and use them
     start_with_server INTEGER NOT NULL DEFAULT 0 CHECK (start_with_server IN (0, 1)), -- started when the server is up
+    limits          TEXT    CHECK (limits IS NULL OR (json_valid(limits) AND json_type(limits) = 'object')), -- memoryMb, cpuPercent, pids; NULL, or absent: the server's
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)

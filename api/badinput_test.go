@@ -75,7 +75,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false},
 		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false},
 		{"passkeys", "text", false, false}, {"extensions", "uses", false, false},
-		{"startWithServer", "boolean", false, false},
+		{"startWithServer", "boolean", false, false}, {"limits", "limits", false, false},
 		{"args", "list", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true},
 		{"username", "text", true, false},
@@ -151,6 +151,9 @@ func wrongTypes(kind string) []any {
 	case "object":
 		return []any{"x", 1, true, list, []any{}, object, map[string]any{}, map[string]any{"width": "1920", "height": "1080"},
 			map[string]any{"width": 1920.5, "height": 1080}}
+	case "limits":
+		return []any{"x", 1, true, list, []any{}, object, map[string]any{"memoryMb": 255}, map[string]any{"memoryMb": "512"},
+			map[string]any{"cpuPercent": 0}, map[string]any{"pids": 1.5}}
 	}
 	return []any{true, false, 1.5, -1, 0, object, map[string]any{}, list, []any{}, []any{1}, []any{nil}}
 }
@@ -176,7 +179,7 @@ func (b bodied) memberCases(m member) (out []badCase) {
 	if m.required {
 		add("null", nil)
 	}
-	if m.kind == "integer" || m.kind == "boolean" || m.kind == "object" || m.kind == "uses" {
+	if m.kind == "integer" || m.kind == "boolean" || m.kind == "object" || m.kind == "uses" || m.kind == "limits" {
 		return out
 	}
 	texts := append(controlText(), strings.Repeat("x", 300<<10))

@@ -194,6 +194,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.bool("startWithServer", p.StartWithServer)
 	o.raw("extensions", string(p.Extensions))
 	o.text("passkeys", p.Passkeys)
+	rareMember(o, "limits", p.Limits)
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

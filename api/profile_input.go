@@ -48,6 +48,7 @@ type ProfileInput struct {
 	Args              opt[[]string]       `json:"args,omitempty" doc:"At most 30 switches for the browser's command line, from a list (docs/arguments.md). All others are refused: those of proxies, DNS, debugging, folders, the sandbox, extensions, certificates and features, and what other settings declare." example:"[\"--mute-audio\"]"`
 	Extensions        opt[[]extensionUse] `json:"extensions,omitempty" doc:"At most 20 extensions of the same workspace, loaded before the first page. Replaces the list. They apply from the next start." example:"[{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"enabled\":true}]"`
 	Passkeys          opt[string]         `json:"passkeys,omitempty" enum:"off,auto,ask" doc:"Whether pages make and use passkeys (docs/passkeys.md). off (the default): they have none of the profile's. auto: they do so by themselves. ask: a person allows each use in the live view. Applies from the next start."`
+	Limits            opt[runLimits]      `json:"limits,omitempty" doc:"What the run may use of the machine, where the kernel lets the server limit it (docs/limits.md). null, and each member that is absent: as the server's --run-memory, --run-cpu and --run-pids say. Takes effect at once; a limit of memory below what the run has is pending."`
 	Consistency       opt[string]         `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
@@ -84,6 +85,7 @@ var settings = []setting{
 	newSetting("startWithServer", runs.NoEffect, false, asIs[bool], nil),
 	newSetting("extensions", runs.NextStart, "[]", jsonUses, (*faults).extensionUses),
 	newSetting("passkeys", runs.NextStart, "off", text[string], nil),
+	newSetting("limits", runs.AtOnce, nil, jsonText[runLimits], nil),
 	newSetting("consistency", runs.NoEffect, "warn", text[string], nil),
 }
 

@@ -111,6 +111,28 @@ func (screen) Schema(huma.Registry) *huma.Schema {
 		Examples: []any{map[string]any{"width": 1920, "height": 1080, "deviceScaleFactor": 1}}}
 }
 
+// runLimits is what a run may use of the machine. An absent member is the server's.
+type runLimits struct {
+	MemoryMB   *int `json:"memoryMb,omitempty"`
+	CPUPercent *int `json:"cpuPercent,omitempty"`
+	PIDs       *int `json:"pids,omitempty"`
+}
+
+// Schema is inline and not a reference, so that it can allow null.
+func (runLimits) Schema(huma.Registry) *huma.Schema {
+	member := func(low, high float64, doc string) *huma.Schema {
+		s := within(huma.TypeInteger, low, high)
+		s.Nullable, s.Description = true, doc
+		return s
+	}
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Nullable: true, Properties: map[string]*huma.Schema{
+		"memoryMb": member(runs.MinMemoryMB, runs.MaxMemoryMB, "MiB that the browser's processes may have together, with shared memory "+
+			"and what they keep of files. The run that needs more ends with out_of_memory."),
+		"cpuPercent": member(runs.MinCPUPercent, runs.MaxCPUPercent, "Of one core: 150 are one and a half."),
+		"pids":       member(runs.MinPIDs, runs.MaxPIDs, "Processes and threads. A tab takes about 25.")},
+		Examples: []any{map[string]any{"memoryMb": 1024, "cpuPercent": 150, "pids": 2000}}}
+}
+
 // rawStrings is a list of strings as the database holds it: JSON already.
 type rawStrings string
 

@@ -52,6 +52,7 @@ type profileJSON struct {
 	StartWithServer   bool            `json:"startWithServer"`
 	Extensions        rawUses         `json:"extensions"`
 	Passkeys          string          `json:"passkeys" enum:"off,auto,ask"`
+	Limits            *runLimits      `json:"limits"`
 	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *profileRunJSON `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *runs.End       `json:"lastRun" doc:"How the last run ended."`
@@ -140,6 +141,9 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 	var err error
 	if p.Screen, err = fromText[screen](row.Screen); err == nil {
 		p.LastRun, err = fromText[runs.End](row.LastRun)
+	}
+	if err == nil {
+		p.Limits, err = fromText[runLimits](row.Limits)
 	}
 	return p, err
 }

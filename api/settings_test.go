@@ -26,6 +26,7 @@ func settingSamples() map[string]string {
 		"args":            `["--mute-audio"]`,
 		"passkeys":        `"ask"`,
 		"startWithServer": `true`,
+		"limits":          `{"memoryMb":512}`,
 		"extensions":      `[{"id":"e","enabled":false}]`}
 }
 

@@ -94,10 +94,23 @@ func (m *mux) dispatchToController(s *session, method string, params []byte) {
 		m.onAttached(s, params)
 	case method == "Target.detachedFromTarget":
 		m.onDetached(s, params)
+	case method == "Target.targetCrashed":
+		m.onTargetCrashed(params)
 	case method == "Fetch.requestPaused":
 		m.onRequestPaused(s, params)
 	case s != nil:
 		m.onPageEvent(s, method, params, claimed)
+	}
+}
+
+// onTargetCrashed handles Target.targetCrashed (CDP): the renderer of a target has gone.
+func (m *mux) onTargetCrashed(params []byte) {
+	var p reference
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	if _, ok := m.controller.page(p.TargetID); ok {
+		m.crashed.set(p.TargetID)
 	}
 }
 

@@ -151,11 +151,12 @@ type loopback struct {
 	l     net.Listener
 	why   *IsolationError
 	files isolator // starts the browser where files are hidden; nil: they are not
+	group Group    // as in the Spec
 	peers peers
 }
 
 func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
-	b := &loopback{why: why}
+	b := &loopback{why: why, group: s.Group}
 	if s.Files != FilesByGuard && !isSnap(s.Path) {
 		iso, err := openNamespace(s, false)
 		refused, _ := errors.AsType[*IsolationError](err)
@@ -180,7 +181,25 @@ func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	if b.files != nil {
 		return b.files.start(cmd)
 	}
-	return cmd, cmd.Start()
+	return cmd, b.startInGroup(cmd)
+}
+
+// startInGroup starts Chrome where no child of ours becomes it. The group would be entered too late afterwards.
+func (b *loopback) startInGroup(cmd *exec.Cmd) error {
+	if b.group == nil {
+		return cmd.Start()
+	}
+	leave, err := b.group.Enter()
+	if err != nil {
+		return err
+	}
+	err = cmd.Start()
+	if stays := leave(); err == nil && stays != nil { // this process would end with Chrome
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return stays
+	}
+	return err
 }
 
 func (b *loopback) close() (err error) {

@@ -28,7 +28,8 @@ type mux struct {
 	downloads *downloads
 	spare     chan *client // clients that are connected in advance
 	backlog   *backlog     // counts what waits for all clients
-	unflushed []*client    // have messages that flush has not sent; the reading goroutine's own
+	crashed   crashedTab
+	unflushed []*client // have messages that flush has not sent; the reading goroutine's own
 
 	mu           sync.Mutex
 	lastID       int64

@@ -61,6 +61,62 @@ func (b *Browser) AwaitOverrides(ctx context.Context, target string) {
 	b.mux.controller.awaitOverrides(ctx, target)
 }
 
+// CrashedTab returns the tab whose renderer has crashed last; nil: none has. It asks Chrome for the address, until ctx ends.
+func (b *Browser) CrashedTab(ctx context.Context) *LargeTab {
+	m, err := b.running()
+	if err != nil {
+		return nil
+	}
+	target := m.crashed.get()
+	if target == "" {
+		return nil
+	}
+	return &LargeTab{Target: target, URL: m.addressOf(ctx, target)}
+}
+
+// addressOf asks Chrome for the address of a target (CDP Target.getTargets); "": it does not answer.
+func (m *mux) addressOf(ctx context.Context, target string) string {
+	var all struct{ TargetInfos []TargetInfo }
+	if m.call(ctx, "", "Target.getTargets", nil, &all) != nil {
+		return ""
+	}
+	for _, t := range all.TargetInfos {
+		if t.TargetID == target {
+			return t.URL
+		}
+	}
+	return ""
+}
+
+// LargestTab asks all pages for their heap (CDP Runtime.getHeapUsage, which scripts do not notice) until ctx ends. CDP tells no target's
+// process. It returns nil if no page is open, or none answers and there are several.
+func (b *Browser) LargestTab(ctx context.Context) *LargeTab {
+	m, err := b.running()
+	if err != nil {
+		return nil
+	}
+	pages := m.controller.openPages()
+	sizes := make([]int64, len(pages))
+	soon, cancel := context.WithTimeout(ctx, frontTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i, p := range pages {
+		wg.Go(func() {
+			var heap struct{ UsedSize, EmbedderHeapUsedSize, BackingStorageSize float64 }
+			sizes[i] = silent
+			if m.call(soon, p.Session, "Runtime.getHeapUsage", nil, &heap) == nil {
+				sizes[i] = int64(heap.UsedSize + heap.EmbedderHeapUsedSize + heap.BackingStorageSize)
+			}
+		})
+	}
+	wg.Wait()
+	at := largestOf(sizes)
+	if at < 0 {
+		return nil
+	}
+	return &LargeTab{Target: pages[at].Target, URL: m.addressOf(ctx, pages[at].Target), Bytes: max(0, sizes[at])}
+}
+
 // Evaluate runs a JavaScript expression on a page, in an isolated world, and decodes its result into value (CDP Runtime.evaluate). Scripts
 // of the page neither see nor influence it.
 func (b *Browser) Evaluate(ctx context.Context, p Page, expression string, value any) error {

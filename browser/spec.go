@@ -69,10 +69,20 @@ type Spec struct {
 	Extensions []Extension
 	// Clear is what an offline run clears; nil: nothing.
 	Clear *ClearOptions
+	// Group is the control group that Chrome runs in, from its first instruction; nil: none.
+	Group Group
 	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment as "KEY=value", and replaces what is there.
 	ExtraEnv []string
+}
+
+// Group is a control group.
+type Group interface {
+	// Add moves a process into the group.
+	Add(pid int) error
+	// Enter moves this process into the group, and leave back again.
+	Enter() (leave func() error, err error)
 }
 
 // Extension is an unpacked extension of a run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,6 +68,7 @@ func (m *Manager) Adopt(ctx context.Context) error {
 		}
 	}
 	now.wg.Wait()
+	m.sweepGroups()
 	m.inBackground(func() { m.catchUp(answering) })
 	// Without a run, a profile that is starting or stopping is stopped.
 	return m.store.Write(ctx, func(q *store.Queries) error {
@@ -111,8 +113,11 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) *run {
 	if err != nil && errors.Is(askCtx.Err(), context.Canceled) {
 		return nil // this server is already stopping; the next one tries again
 	}
+	record := m.readRecord(row)
 	if err != nil && shim.Gone(err, dir) {
-		last := newEnd(row.ID, Millis(row.StartedAt), shim.Remains(m.dir, name, dir))
+		end := shim.Remains(m.dir, name, dir)
+		last := newEnd(row.ID, Millis(row.StartedAt), end)
+		last.setUsage(m.groups.end(row.ProfileID, record.group()), end)
 		m.writeEnd(row.ProfileID, &pendingEnd{name: name, end: last})
 		m.log.Info("a run ended while no server was there", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
 		return nil
@@ -120,10 +125,6 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) *run {
 	if err != nil {
 		m.log.Warn("a run's process does not answer; the run is held", "profile", row.ProfileID, "run", row.ID, "cause", err)
 		client = shim.Hold(m.dir, name, dir)
-	}
-	record := runRecord{Started: new(Started)}
-	if err := json.Unmarshal([]byte(row.Record), &record); err != nil {
-		m.log.Error("the record of a run cannot be read", "profile", row.ProfileID, "run", row.ID, "cause", err)
 	}
 	r := newRun(row.ID, row.ProfileID, row.WorkspaceID, running)
 	r.answer, r.startedWith, r.client = record.Started, record.Began, client
@@ -154,6 +155,15 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) *run {
 		return nil
 	}
 	return r
+}
+
+// readRecord reads the record of a run. Of one that cannot be read nothing is known.
+func (m *Manager) readRecord(row store.Run) runRecord {
+	record := runRecord{Started: new(Started)}
+	if err := json.Unmarshal([]byte(row.Record), &record); err != nil {
+		m.log.Error("the record of a run cannot be read", "profile", row.ProfileID, "run", row.ID, "cause", err)
+	}
+	return record
 }
 
 // syncState copies a shim's state into an adopted run.
@@ -248,4 +258,35 @@ func (m *Manager) forgetWhenGone(c *shim.Client, name string) {
 			c.Release()
 		}
 	})
+}
+
+// sweepGroups removes the groups of runs that are over. Those that may live are spared: runs with a record or files, and
+// warm runs of an earlier server, which end by themselves.
+func (m *Manager) sweepGroups() {
+	names, err := shim.Names(m.dir)
+	if err != nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, name := range names {
+		known[name] = true
+	}
+	m.mu.Lock()
+	for _, r := range m.byProfile {
+		known[Name(r.id)] = true
+		if g := r.group(); g != nil {
+			known[g.Name()] = true
+		}
+	}
+	m.mu.Unlock()
+	removed, err := m.groups.tree.Sweep(func(name string) bool {
+		if known[name] || known[Name(name)] {
+			return true
+		}
+		pids, err := m.groups.tree.Group(name).PIDs()
+		return strings.HasPrefix(name, warmGroup) && (err != nil || len(pids) > 0)
+	})
+	if len(removed) > 0 || err != nil {
+		m.log.Info("control groups of runs that are over are removed", "groups", removed, "cause", err)
+	}
 }

@@ -30,6 +30,7 @@ type Config struct {
 	Warm             int           // warm runs to keep
 	MaxQueue         int           // starts that may wait for their turn
 	QueueTimeout     time.Duration // how long a start waits for a free slot
+	Limits           Limits        // of runs whose profile does not say
 	StartTimeout     time.Duration // how long a browser may take until it accepts commands
 	OrphanGrace      time.Duration // how long a run lives without a server
 	TrashDays        int           // days until deleted profiles are removed

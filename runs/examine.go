@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"warren/cgroup"
 	"warren/shim"
 )
 
@@ -28,18 +29,25 @@ type Examination struct {
 	Data    string   // path of the data folder; it need not exist
 	Browser string   // the path of --browser; empty: the first one found
 	Folders []string // those of --browsers
+
+	Groups *cgroup.Support // what a server has; nil: what one that starts now would have
 }
 
 // Examine examines the machine of this server.
 func (m *Manager) Examine(ctx context.Context) []Finding {
-	return Examination{m.cfg.Data, m.cfg.Browser, m.cfg.Browsers}.Findings(ctx)
+	return Examination{m.cfg.Data, m.cfg.Browser, m.cfg.Browsers, new(m.groups.tree.Support())}.Findings(ctx)
 }
 
 // Findings examines the machine. The first finding is the default browser: without it nothing starts.
 func (e Examination) Findings(ctx context.Context) []Finding {
 	isolated := shim.CheckIsolation()
+	groups := e.Groups
+	if groups == nil {
+		groups = new(cgroup.Look())
+	}
 	return []Finding{e.browser(ctx), e.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated),
-		hiddenFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(e.Data), dataFinding(e.Data)}
+		hiddenFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(e.Data), dataFinding(e.Data),
+		groupsFinding(*groups)}
 }
 
 // browser reports the default browser.
@@ -177,4 +185,9 @@ func dataFinding(dir string) Finding {
 		return Finding{Name: "data", Detail: fmt.Sprintf("%s is open to others (%o)", dir, info.Mode().Perm()), Advice: "chmod 700 " + dir}
 	}
 	return Finding{Name: "data", OK: true, Detail: dir}
+}
+
+// groupsFinding says what runs can be limited in.
+func groupsFinding(s cgroup.Support) Finding {
+	return Finding{Name: "limits", OK: len(s.Missing) == 0, Detail: s.String(), Advice: s.Advice}
 }

@@ -21,7 +21,7 @@ type PastRun struct {
 	StartedAt  time.Time    `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	EndedAt    *time.Time   `json:"endedAt,format:'2006-01-02T15:04:05.000Z07:00'" doc:"null: it goes on." example:"2026-11-21T14:06:00.000Z"`
 	DurationMs int64        `json:"durationMs" doc:"Of one that goes on: so far."`
-	Reason     *string      `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,lost" doc:"Why it ended, as in lastRun; null: it goes on."`
+	Reason     *string      `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,out_of_memory,lost" doc:"Why it ended, as in lastRun; null: it goes on."`
 	Method     string       `json:"method,omitempty" doc:"What it took to end the browser: close, interrupt or kill."`
 	ExitCode   *int         `json:"exitCode" doc:"The browser's; null: it goes on."`
 	Signal     string       `json:"signal,omitempty"`
@@ -33,6 +33,9 @@ type PastRun struct {
 	Offline    bool         `json:"offline" doc:"It had no network: it was opened for its cookies or storage while the profile did not run."`
 	Browser    *UsedBrowser `json:"browser"`
 	Proxy      *Egress      `json:"proxy" doc:"null also for a direct connection."`
+	PeakMemory *int64       `json:"peakMemoryBytes" doc:"The most memory that it had; null where the kernel does not tell."`
+	CPUMs      *int64       `json:"cpuMs" doc:"Processor time of all its processes; null where the system does not tell."`
+	Memory     *EndMemory   `json:"memory,omitempty" doc:"After out_of_memory."`
 	Usage      *Usage       `json:"usage" doc:"As GET /runs shows it; null when the run is over."`
 }
 
@@ -98,6 +101,7 @@ func (m *Manager) PastRun(ctx context.Context, row store.Run) (PastRun, error) {
 	out.Status, out.EndedAt, out.DurationMs, out.Reason = ended.Status, &ended.EndedAt, ended.DurationMs, &ended.Reason
 	out.Method, out.ExitCode, out.Signal, out.Lines = ended.Method, &ended.ExitCode, ended.Signal, ended.Lines
 	out.BytesUp, out.BytesDown, out.ByRules = &ended.BytesUp, &ended.BytesDown, &ended.ByRules
+	out.PeakMemory, out.CPUMs, out.Memory = ended.PeakMemoryBytes, ended.CPUMs, ended.Memory
 	return out, nil
 }
 
@@ -112,6 +116,7 @@ func (m *Manager) fillOpenRun(ctx context.Context, out *PastRun, r *run) {
 	r.mu.Unlock()
 	if out.Usage = m.usage(ctx, r); out.Usage != nil {
 		out.BytesUp, out.BytesDown, out.ByRules = &out.Usage.BytesUp, &out.Usage.BytesDown, &out.Usage.ByRules
+		out.PeakMemory, out.CPUMs = out.Usage.PeakMemoryBytes, out.Usage.CPUMs
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"warren/cgroup"
 )
 
 // Reports how busy this server is, for clients that spread starts over several servers. Measures what runs use of the
@@ -109,18 +111,23 @@ func maxStarting(cores int, memory *Memory) int {
 
 // Usage is what a run uses now.
 type Usage struct {
-	CPUPercent  *float64 `json:"cpuPercent" doc:"Of one core, since somebody last asked (the first time since the start). null where the system does not tell, as the next ones."`
-	CPUMs       *int64   `json:"cpuMs" doc:"Since the start, all processes together, those that have gone included."`
-	MemoryBytes *int64   `json:"memoryBytes" doc:"Of the browser's processes together. At most 10 s old."`
-	MemoryKind  *string  `json:"memoryKind" enum:"pss,private" doc:"pss: each process' own memory and its share of what several have. private: without what several have, where the system tells no more."`
-	OwnBytes    *int64   `json:"ownBytes" doc:"Memory of Warren's own process for this run."`
-	Processes   *int     `json:"processes" doc:"Of the browser."`
-	BytesUp     int64    `json:"bytesUp" doc:"From the browser to its targets, so far."`
-	BytesDown   int64    `json:"bytesDown"`
-	Connections int64    `json:"connections" doc:"To targets, now."`
-	ByRules     int64    `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused, so far."`
-	Clients     int      `json:"clients" doc:"Sockets of DevTools clients, now."`
-	Viewers     int      `json:"viewers" doc:"Of the live view, now."`
+	CPUPercent       *float64 `json:"cpuPercent" doc:"Of one core, since somebody last asked (the first time since the start). null where the system does not tell, as the next ones."`
+	CPUMs            *int64   `json:"cpuMs" doc:"Since the start, all processes together, those that have gone included."`
+	MemoryBytes      *int64   `json:"memoryBytes" doc:"Of the browser's processes together. At most 10 s old."`
+	MemoryKind       *string  `json:"memoryKind" enum:"cgroup,pss,private" doc:"cgroup: what the kernel counts of the run, with shared memory and files in use. pss: each process' own memory and its share of what several have. private: without what several have, where the system tells no more."`
+	OwnBytes         *int64   `json:"ownBytes" doc:"Memory of Warren's own process for this run."`
+	Processes        *int     `json:"processes" doc:"Of the browser."`
+	PeakMemoryBytes  *int64   `json:"peakMemoryBytes" doc:"The most memory so far, with files that the kernel could drop. null where the run has no control group, as the next four."`
+	MemoryLimitBytes *int64   `json:"memoryLimitBytes" doc:"null also without a limit."`
+	ReadBytes        *int64   `json:"readBytes" doc:"From disks, so far."`
+	WriteBytes       *int64   `json:"writeBytes" doc:"To disks, so far."`
+	PIDs             *int     `json:"pids" doc:"Processes and threads, now."`
+	BytesUp          int64    `json:"bytesUp" doc:"From the browser to its targets, so far."`
+	BytesDown        int64    `json:"bytesDown"`
+	Connections      int64    `json:"connections" doc:"To targets, now."`
+	ByRules          int64    `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused, so far."`
+	Clients          int      `json:"clients" doc:"Sockets of DevTools clients, now."`
+	Viewers          int      `json:"viewers" doc:"Of the live view, now."`
 }
 
 // Usages asks all listed runs concurrently for their usage. It is nil for a run that has ended or does not answer in
@@ -150,10 +157,27 @@ func (m *Manager) usage(ctx context.Context, r *run) *Usage {
 		return nil
 	}
 	u := &Usage{CPUPercent: s.CPUPercent, CPUMs: s.CPUMs, MemoryBytes: s.MemoryBytes, MemoryKind: s.MemoryKind,
-		OwnBytes: s.OwnBytes, Processes: s.Processes,
+		OwnBytes: s.OwnBytes, Processes: s.Processes, PeakMemoryBytes: s.PeakBytes, MemoryLimitBytes: s.LimitBytes,
+		ReadBytes: s.ReadBytes, WriteBytes: s.WriteBytes, PIDs: s.PIDs,
 		BytesUp: s.BytesUp, BytesDown: s.BytesDown, Connections: s.Connections, ByRules: s.ByRules, Clients: s.Clients, Viewers: s.Viewers}
 	if u.CPUPercent != nil {
 		*u.CPUPercent = math.Round(*u.CPUPercent*10) / 10
 	}
 	return u
+}
+
+// UsageOfAll adds up what all runs with a control group use now, and returns their number.
+func (m *Manager) UsageOfAll() (sum cgroup.Usage, counted int) {
+	m.mu.Lock()
+	var all []*cgroup.Group
+	for _, r := range m.byProfile {
+		if g := r.group(); g != nil {
+			all = append(all, g)
+		}
+	}
+	m.mu.Unlock()
+	for _, g := range all {
+		sum.Add(g.Usage())
+	}
+	return sum, len(all)
 }

@@ -40,6 +40,7 @@ type Manager struct {
 	queue    queue
 	settling settling
 	spares   *shim.Spares
+	groups   *groups
 	warm     *warmRuns
 
 	snapshots *snapshots.Keeper
@@ -73,7 +74,8 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 			return nil, err
 		}
 	}
-	m := &Manager{cfg: cfg, log: log, queue: queue{limit: cfg.MaxRunning}, warm: newWarmRuns(), store: st, events: ev, pool: px, exe: exe,
+	m := &Manager{cfg: cfg, log: log, queue: queue{limit: cfg.MaxRunning}, warm: newWarmRuns(),
+		groups: openGroups(cfg.Data, cfg.Limits, log), store: st, events: ev, pool: px, exe: exe,
 		dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, startSem: make(chan struct{}, cfg.MaxStarting), leakTestSem: make(chan struct{}, 1), byProfile: map[string]*run{},
 		byCap: map[[32]byte]*Capability{}, pendingEnds: map[string][]*pendingEnd{}, pickedProxies: map[string]string{}}
@@ -341,4 +343,7 @@ func (m *Manager) awaitHolds(ctx context.Context) {
 }
 
 // Wait returns when every run is released and all background work is done.
-func (m *Manager) Wait() { m.wg.Wait() }
+func (m *Manager) Wait() {
+	m.wg.Wait()
+	m.groups.tree.Close()
+}

@@ -29,11 +29,12 @@ type startedEvent struct {
 
 // endedEvent is the data of run.ended.
 type endedEvent struct {
-	ID       string `json:"id"`
-	Reason   string `json:"reason"`
-	Restarts *bool  `json:"restarts,omitempty"` // absent: the start failed
-	RunID    string `json:"runId"`
-	Status   string `json:"status"`
+	ID       string     `json:"id"`
+	Reason   string     `json:"reason"`
+	Restarts *bool      `json:"restarts,omitempty"` // absent: the start failed
+	RunID    string     `json:"runId"`
+	Status   string     `json:"status"`
+	Memory   *EndMemory `json:"memory,omitempty"` // after out_of_memory
 }
 
 // expiringEvent is the data of run.expiring. EndsAt is null if the run will not be closed after all.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/cgroup"
 	"warren/identity"
 	"warren/shim"
 	"warren/store"
@@ -33,7 +34,8 @@ func Effects() map[string]Effect {
 	for _, s := range fixedSettings(store.Profile{}) {
 		out[s.name] = NextStart
 	}
-	for _, s := range slices.Concat(ruleSettings(shim.Rules{}, shim.Rules{}), toldSettings(shim.Identity{}, shim.Identity{}, "")) {
+	for _, s := range slices.Concat(ruleSettings(shim.Rules{}, shim.Rules{}), toldSettings(shim.Identity{}, shim.Identity{}, ""),
+		limitSettings(cgroup.Limits{}, cgroup.Limits{})) {
 		out[s.name] = s.effect
 	}
 	return out
@@ -111,11 +113,21 @@ type runRecord struct {
 	Began *startedWith `json:"began,omitempty"`
 }
 
+// group returns the run's control group; nil: it has none, or is not known.
+func (r runRecord) group() *cgroup.Group {
+	if r.Began == nil {
+		return nil
+	}
+	return r.Began.Group
+}
+
 // startedWith is what a run was started with. Settings that are applied later are written into it.
 type startedWith struct {
 	Members  map[string]string `json:"members"` // the profile's fixedSettings at the start
 	Identity shim.Identity     `json:"identity"`
 	Settings identity.Settings `json:"settings"`
+	Group    *cgroup.Group     `json:"group,omitempty"`    // nil: it has none
+	Limits   cgroup.Limits     `json:"limits"`             // in force, where the group has the controller
 	Packages []string          `json:"packages,omitempty"` // SHA-256 of the packages of extensions that it has loaded
 }
 
@@ -124,7 +136,8 @@ func (p *plan) startedWith() *startedWith {
 	for _, s := range fixedSettings(p.row) {
 		members[s.name] = s.value
 	}
-	return &startedWith{members, p.spec.Identity, p.resolved.Settings, p.packages()}
+	return &startedWith{Members: members, Identity: p.spec.Identity, Settings: p.resolved.Settings, Group: p.spec.Group, Limits: p.limits,
+		Packages: p.packages()}
 }
 
 // pending returns, sorted, the settings that differ from what the browser was started with. wanted is the resolved identity, zone the
@@ -178,4 +191,9 @@ func (b *startedWith) updateAnswer(answer *Started, before startedWith, settings
 func majorVersion(version string) (n int) {
 	fmt.Sscanf(version, "%d.", &n) //nolint:errcheck // none: 0
 	return n
+}
+
+// limitSettings compares the limits that a run has with those of its profile.
+func limitSettings(has, wanted cgroup.Limits) []toldSetting {
+	return []toldSetting{{"limits", AtOnce, has == wanted}}
 }

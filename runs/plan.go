@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/cgroup"
 	"warren/identity"
 	"warren/pool"
 	"warren/problem"
@@ -38,12 +39,13 @@ type plan struct {
 	exit       *exitLookup
 	resolved   identity.Resolution
 	warnings   []Warning
+	limits     cgroup.Limits
 	warm       *warmRun // reserved for the start; nil: it launches a browser
 }
 
 // plan reads everything that a start needs. It makes every refusal that needs no browser.
 func (m *Manager) plan(ctx context.Context, row store.Profile, o Options) (*plan, error) {
-	p := &plan{row: row, preflight: cmp.Or(o.Preflight, "warn")}
+	p := &plan{row: row, preflight: cmp.Or(o.Preflight, "warn"), limits: m.groups.of(row)}
 	if err := m.planProxy(ctx, p, o); err != nil {
 		return nil, err
 	}

@@ -124,8 +124,8 @@ func (m *Manager) startProblem(err error) error {
 func killedBy(f *shim.Failure) string {
 	switch {
 	case f.Memory:
-		return ": the system has killed a process meanwhile, since memory ran short. Close something, or give the machine or " +
-			"its control group more memory, then start again."
+		return ": the system has killed a process meanwhile, since memory ran short. Close something, or give the machine, its " +
+			"control group or the profile's limits more memory, then start again."
 	case f.Signal == "killed":
 		return " (" + f.Signal + "). Is the machine short of memory?"
 	case f.Signal != "":

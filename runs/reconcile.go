@@ -92,6 +92,9 @@ func (m *Manager) reconcile(ctx context.Context, r *run, c Change) shim.Swap {
 	if err := p.applyRules(ctx); err != nil {
 		p.warn("a running profile keeps its old rules until its next start", err)
 	}
+	if err := p.applyLimits(); err != nil {
+		p.warn("a running profile keeps its old limits until its next start", err)
+	}
 	if err := p.applyIdentity(ctx); err != nil {
 		p.warn("a running profile keeps its old identity until its next start", err)
 	}
@@ -288,6 +291,9 @@ func (p *reconciliation) pending() []string {
 		if r.rules != nil {
 			computed = append(computed, "allowHosts", "denyHosts", "logHosts")
 		}
+		if p.startedWith != nil {
+			computed = append(computed, "limits")
+		}
 		members = slices.DeleteFunc(slices.Clone(p.before.Pending), func(m string) bool { return slices.Contains(computed, m) })
 	}
 	hasID := func(u shim.Upstream, m shim.UpstreamMark) bool { return u.ID == m.ID } // whatever its revision
@@ -300,6 +306,9 @@ func (p *reconciliation) pending() []string {
 	}
 	if r.rules != nil {
 		members = append(members, differing(ruleSettings(*r.rules, hostRules(p.row)))...)
+	}
+	if b := p.startedWith; b != nil && (b.Group != nil || p.row.Limits != nil) { // nothing limits the others, now or later
+		members = append(members, differing(limitSettings(b.Limits, p.m.groups.of(p.row)))...)
 	}
 	slices.Sort(members)
 	return members
@@ -470,4 +479,27 @@ func (m *Manager) ProfileChanged(ctx context.Context, profileID string, c Change
 	if r := m.runOf(profileID); r != nil {
 		m.reconcile(ctx, r, c)
 	}
+}
+
+// applyLimits sets the limits of the profile, if they differ. A limit of memory that is below what the run has would end
+// it: it waits for the next start.
+func (p *reconciliation) applyLimits() error {
+	b := p.startedWith
+	if b == nil || b.Group == nil {
+		return nil
+	}
+	wanted := p.m.groups.of(p.row)
+	if b.Limits == wanted {
+		return nil
+	}
+	if used := b.Group.Usage().MemoryBytes; wanted.MemoryBytes > 0 && used != nil && *used > wanted.MemoryBytes/10*9 {
+		wanted.MemoryBytes = b.Limits.MemoryBytes
+	}
+	if err := b.Group.Set(wanted); err != nil {
+		return errors.Join(err, b.Group.Set(b.Limits))
+	}
+	next := *b
+	next.Limits = wanted
+	p.startedWith = &next
+	return nil
 }

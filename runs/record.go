@@ -111,7 +111,7 @@ type End struct {
 	EndedAt    time.Time `json:"endedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	DurationMs int64     `json:"durationMs"`
 	Status     string    `json:"status" enum:"stopped,failed"`
-	Reason     string    `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,lost,start_failed" doc:"closed: by its window; expired: maxRunMs; idle: idleTimeoutMs; orphaned: its server did not come back in time; lost: gone without a word."`
+	Reason     string    `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,out_of_memory,lost,start_failed" doc:"closed: by its window; out_of_memory: memory has more; expired: maxRunMs; idle: idleTimeoutMs; orphaned: its server did not come back in time; lost: gone without a word."`
 	Method     string    `json:"method,omitempty" doc:"What it took to end the browser: close, interrupt or kill."`
 	ExitCode   int       `json:"exitCode"`
 	Signal     string    `json:"signal,omitempty"`
@@ -119,6 +119,10 @@ type End struct {
 	BytesDown  int64     `json:"bytesDown"`
 	ByRules    int64     `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused."`
 	Lines      []string  `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
+
+	PeakMemoryBytes *int64     `json:"peakMemoryBytes,omitempty" doc:"The most memory that the run had; absent where the kernel does not tell."`
+	CPUMs           *int64     `json:"cpuMs,omitempty" doc:"Processor time of all its processes; absent where the system does not tell."`
+	Memory          *EndMemory `json:"memory,omitempty" doc:"After out_of_memory."`
 
 	traffic []shim.Traffic // as the run's process reported it at its end
 	hosts   *shim.Hosts

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"warren/cgroup"
 	"warren/problem"
 	"warren/shim"
 )
@@ -262,7 +263,9 @@ func (m *Manager) supervise(r *run) {
 	r.mu.Lock()
 	startedAt := r.answer.StartedAt
 	r.mu.Unlock()
-	m.finish(r, newEnd(r.id, startedAt, r.client.End()))
+	last := newEnd(r.id, startedAt, r.client.End())
+	last.setUsage(m.groups.end(r.profileID, r.group()), r.client.End())
+	m.finish(r, last)
 }
 
 // requestStop sends a stop request to the run's shim. The owner sees the end by itself.
@@ -276,7 +279,7 @@ func (m *Manager) requestStop(r *run, force bool) {
 func (m *Manager) finish(r *run, last *End) {
 	restarts := m.hasSuccessor(r)
 	m.recordAndRelease(r, last)
-	m.publish(r, "run.ended", endedEvent{r.profileID, last.Reason, &restarts, r.id, last.Status})
+	m.publish(r, "run.ended", endedEvent{r.profileID, last.Reason, &restarts, r.id, last.Status, last.Memory})
 	m.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
 }
 
@@ -306,4 +309,14 @@ func (m *Manager) onNotice(r *run, n shim.Notice) {
 		ends = new(n.EndsAt.UTC().Truncate(time.Millisecond))
 	}
 	m.publish(r, "run.expiring", expiringEvent{ends, r.profileID, n.Reason, r.id})
+}
+
+// group returns the run's control group; nil: it has none.
+func (r *run) group() *cgroup.Group {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.startedWith == nil {
+		return nil
+	}
+	return r.startedWith.Group
 }

@@ -223,11 +223,17 @@ func (m *Manager) launchCold(ctx context.Context, p *plan) (*shim.Client, *shim.
 		}
 		defer release()
 	}
-	client, state, err := m.spares.Launch(ctx, p.spec)
-	if err == nil {
-		m.settling.add(client, time.Now())
+	var err error
+	if p.spec.Group, err = m.groups.tree.Create(p.spec.RunID, p.limits); err != nil {
+		return nil, nil, err
 	}
-	return client, state, err
+	client, state, err := m.spares.Launch(ctx, p.spec)
+	if err != nil {
+		m.groups.end(p.row.ID, p.spec.Group)
+		return nil, nil, err
+	}
+	m.settling.add(client, time.Now())
+	return client, state, nil
 }
 
 // buildAnswer stores the process's state in the run and builds the start's answer. It waits for the exit check up to
@@ -239,6 +245,9 @@ func (m *Manager) buildAnswer(ctx context.Context, r *run, p *plan, client *shim
 	r.proxies, r.upstreamAt, r.proxyOverride, r.rules = state.Upstreams, state.UpstreamAt, p.spec.ForOnce, &p.spec.Rules
 	answer := p.answer(state)
 	answer.Warnings = append(answer.Warnings, identityWarnings(p.spec.Identity, state)...)
+	if w := m.groups.missing(p.limits, p.spec.Group); w != nil {
+		answer.Warnings = append(answer.Warnings, *w)
+	}
 	p.exit.fillAnswer(ctx, answer)
 	if isClosed(p.exit.done) && p.exit.result != nil && p.exit.result.OK { // done first: result is written before it is closed
 		p.env.Exit = exitFrom(p.exit.result)
@@ -253,6 +262,7 @@ func (m *Manager) abandon(r *run, client *shim.Client) {
 		m.log.Error("a run whose start failed does not end", "profile", r.profileID, "run", r.id, "cause", err)
 		return
 	}
+	m.groups.end(r.profileID, r.group())
 	shim.Forget(m.dir, r.name)
 }
 

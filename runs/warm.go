@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"warren/cgroup"
 	"warren/shim"
 	"warren/store"
 )
@@ -45,6 +46,7 @@ type warmRun struct {
 	settings shim.Spec
 	ready    chan struct{} // closed when it has started, or not
 	process  *shim.Warm    // valid after ready is closed; nil: it did not start
+	group    *cgroup.Group // as process
 }
 
 func newWarmRuns() *warmRuns { return &warmRuns{wake: make(chan struct{}, 1)} }
@@ -126,15 +128,21 @@ func (m *Manager) launchWarm(ctx context.Context, settings shim.Spec) (err error
 	m.warm.mu.Lock()
 	m.warm.all = append(m.warm.all, r)
 	m.warm.mu.Unlock()
-	r.process, err = shim.LaunchWarm(ctx, m.exe, settings, m.warmDir(), Name(store.NewID()))
+	name := Name(store.NewID())
+	if r.group, err = m.groups.tree.Create(warmGroup+name, cgroup.Limits{}); err == nil {
+		settings.Group = r.group
+		r.process, err = shim.LaunchWarm(ctx, m.exe, settings, m.warmDir(), name)
+	}
 	close(r.ready)
 	if err != nil {
+		m.groups.end("", r.group)
 		m.warm.remove(r)
 		return err
 	}
 	m.inBackground(func() {
 		<-r.process.Exited()
 		if m.warm.remove(r) {
+			m.groups.end("", r.group)
 			m.log.Info("a warm run has ended, and is replaced")
 			m.warm.use(time.Now().Add(minWarmPause)) // a browser that dies at once does not keep the machine busy
 		}
@@ -241,7 +249,7 @@ func (m *Manager) endWarm(which func(*warmRun) bool) {
 	var wg sync.WaitGroup
 	for _, r := range all {
 		if which(r) && m.warm.remove(r) {
-			wg.Go(r.end)
+			wg.Go(func() { m.endWarmRun(r) })
 		}
 	}
 	wg.Wait()
@@ -252,6 +260,12 @@ func (r *warmRun) end() {
 	if <-r.ready; r.process != nil {
 		r.process.End()
 	}
+}
+
+// endWarmRun ends a run that is reserved, and removes its group.
+func (m *Manager) endWarmRun(r *warmRun) {
+	r.end()
+	m.groups.end("", r.group)
 }
 
 // reserveWarm reserves a warm run for a start; nil if there is none for it. Warm runs follow the start's settings.
@@ -280,13 +294,23 @@ func (m *Manager) takeWarm(ctx context.Context, p *plan) (*shim.Client, *shim.St
 	select {
 	case <-r.ready:
 	case <-ctx.Done():
-		m.inBackground(r.end)
+		m.inBackground(func() { m.endWarmRun(r) })
 		return nil, nil, ctx.Err()
 	}
 	if r.process == nil {
 		return nil, nil, nil
 	}
+	if err := r.group.Set(p.limits); err != nil {
+		m.log.Warn("a warm run gets no limits, and another browser is started", "profile", p.row.ID, "cause", err)
+		m.inBackground(func() { m.endWarmRun(r) })
+		return nil, nil, nil
+	}
+	p.spec.Group = r.group
 	client, state, err := r.process.Take(ctx, p.spec)
+	if err != nil {
+		m.groups.end(p.row.ID, r.group)
+		p.spec.Group = nil
+	}
 	if f, ok := errors.AsType[*shim.Failure](err); ok && f.Cold {
 		m.log.Warn("a warm run was not taken, and another browser is started", "profile", p.row.ID, "cause", err)
 		return nil, nil, nil

@@ -97,7 +97,7 @@ func (l starting) await(ctx context.Context, out io.Reader) (*Client, *State, er
 			endLeftovers(l.spec.ProfileDir, l.spec.Name)
 		}
 		if f, ok := errors.AsType[*Failure](err); ok {
-			f.Memory = oomKills() > l.killsBefore
+			f.Memory = oomKills() > l.killsBefore || l.spec.Group.OOMKills() > 0
 			explainCrash(f, l.cmd.ProcessState, logPath(l.spec.RunDir, l.spec.Name))
 		}
 		Forget(l.spec.RunDir, l.spec.Name)

@@ -102,14 +102,6 @@ func writeDownloads(profileDir string, all []Download) error {
 	return replaceFile(file, file+".new", text.Bytes())
 }
 
-// replaceFile writes a file atomically, by way of another one.
-func replaceFile(file, half string, text []byte) error {
-	if err := os.WriteFile(half, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(half, file)
-}
-
 // StoredDownloads lists the downloads of a profile's last run, while the profile does not run. Those that were in
 // progress count as interrupted. Files that are in no list have Chrome's ids for names.
 func StoredDownloads(profileDir string) ([]Download, error) {

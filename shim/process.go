@@ -22,6 +22,7 @@ import (
 
 	"warren/browser"
 	"warren/browser/live"
+	"warren/cgroup"
 	"warren/disk"
 	"warren/proxy"
 )
@@ -65,6 +66,7 @@ type process struct {
 
 	meter    meter
 	yielding yielding
+	memory   *memoryWatch // nil until the browser is there
 
 	stop  chan bool     // asks to end the run; true: by force
 	ended chan struct{} // closed when end is set
@@ -87,6 +89,9 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json
 	p := &process{spec: spec, network: network, tempName: spec.Name, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
 		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now(),
 		announced: map[string]time.Time{}, noticesChanged: make(chan struct{}), yielding: yielding{setNice: setSessionNice}}
+	if spec.Group.Has(cgroup.CPU) { // then the session's nice value has no effect
+		p.yielding.setNice = shareOf(spec.Group)
+	}
 	prepareProcess(p.log)
 	begin := p.begin
 	if spec.Warm {
@@ -282,6 +287,7 @@ func (p *process) open() error {
 	}
 	p.browser, p.view, p.waitOrphans = b, live.New(b), reapOrphans(b.PID, b.Done())
 	p.viewers = p.view.Viewers
+	p.memory = &memoryWatch{browser: b, group: p.spec.Group}
 	return nil
 }
 
@@ -368,13 +374,17 @@ func (p *process) newState() State {
 }
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
-	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
+	out := browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
 		TempDir: tempDir(s.Name), FilesDir: s.filesDir(), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir),
 		Headless: s.Headless, Args: s.Args, Files: s.Files, Protected: s.Protected,
 		Siblings: tempPrefixes(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable,
 		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver, Extensions: s.extensions(),
 		Passkeys: browser.PasskeyMode(s.Passkeys), WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network,
 		Offline: s.Offline, Clear: s.Clear, Logger: log}
+	if s.Group != nil { // a nil pointer would not be a nil interface
+		out.Group = s.Group
+	}
+	return out
 }
 
 // filesDir returns the run's own folder for clients' files; "": it has no clients.
@@ -453,13 +463,22 @@ func (p *process) supervise(ctx context.Context) {
 	p.maxRun, p.idle = limit{after: p.spec.MaxRun, since: p.started}, limit{after: p.spec.Idle, since: time.Now()}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	starved, stopWatching := p.memory.watch()
+	defer stopWatching()
 	for {
 		select {
 		case force := <-p.stop:
 			p.closeBrowser(Stopped, force)
 			return
+		case <-starved: // in order: where a process is left, it has cookies to write
+			p.closeBrowser(OutOfMemory, false)
+			return
 		case <-p.browser.Done():
-			p.closeBrowser("", false)
+			why := Outcome("")
+			if p.memory.killed() {
+				why = OutOfMemory
+			}
+			p.closeBrowser(why, false)
 			return
 		case <-ctx.Done():
 			p.closeBrowser(Stopped, false)
@@ -520,14 +539,17 @@ func (p *process) finish() {
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.outcome, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
 		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules,
-		Traffic: p.traffic.update(time.Now, p.relay.RouteStats), Hosts: p.hosts()}
+		Traffic: p.traffic.update(time.Now, p.relay.RouteStats), Hosts: p.hosts(), CPUMs: cpuMs()}
+	if p.outcome == OutOfMemory {
+		e.LargeTab = p.memory.largest()
+	}
 	if e.Outcome == "" { // the browser exited by itself
 		e.Outcome, e.Method = Failed, ""
 		if exit.Code == 0 && exit.Signal == "" {
 			e.Outcome = Closed
 		}
 	}
-	if e.Outcome == Failed {
+	if e.Outcome == Failed || e.Outcome == OutOfMemory {
 		e.Lines = exit.Lines
 	}
 	p.end = e
@@ -568,33 +590,4 @@ func (p *process) snapshot() *State {
 		s.DebuggerAddress = ""
 	}
 	return &s
-}
-
-func socketPath(dir, name string) string { return filepath.Join(dir, name+".sock") }
-func endPath(dir, name string) string    { return filepath.Join(dir, name+".end") }
-
-// writeEnd writes the report atomically.
-func writeEnd(dir, name string, e End) error {
-	b, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	return replaceFile(endPath(dir, name), filepath.Join(dir, "."+name+".end"), b)
-}
-
-// Names lists the runs that have files in dir.
-func Names(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	seen, out := map[string]bool{}, []string{}
-	for _, e := range entries {
-		name, ext, ok := strings.Cut(e.Name(), ".")
-		if ok && name != "" && (ext == "sock" || ext == "take" || ext == "end" || ext == "log") && !seen[name] {
-			seen[name] = true
-			out = append(out, name)
-		}
-	}
-	return out, err
 }

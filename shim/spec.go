@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"warren/browser"
+	"warren/cgroup"
 	"warren/proxy"
 )
 
@@ -85,6 +86,7 @@ type Spec struct {
 	Extensions     []Extension   `json:"extensions"`     // that are loaded before the first page
 	Offline        bool          `json:"offline"`        // a run without a network, for the profile's state alone
 	Clear          *ClearOptions `json:"clear"`          // what an offline run clears; nil: nothing
+	Group          *cgroup.Group `json:"group"`          // the control group of the browser, which is there already; nil: none
 	Warm           bool          `json:"warm"`           // the browser starts now, and belongs to the profile of a second Spec
 }
 
@@ -246,6 +248,9 @@ const (
 	Idle     Outcome = "idle"     // the run reached its idle limit
 	Closed   Outcome = "closed"   // a person closed the browser's window
 	Lost     Outcome = "lost"     // the shim is gone without a report; only a server says this
+
+	// OutOfMemory is the end of a run whose control group had no memory left. The kernel has killed processes of it.
+	OutOfMemory Outcome = "out_of_memory"
 )
 
 // End is the report of how a run ended. The shim writes it beside its socket before it exits.
@@ -261,6 +266,15 @@ type End struct {
 	ByRules   int64          `json:"refusedByRules"` // connections
 	Traffic   []Traffic      `json:"traffic"`
 	Hosts     *Hosts         `json:"hosts,omitempty"` // nil: not recorded
+	CPUMs     int64          `json:"cpuMs"`           // processor time of the browser's processes, milliseconds; 0: not known
+	LargeTab  *LargeTab      `json:"largeTab,omitempty"`
+}
+
+// LargeTab is the tab that used the most memory shortly before a run ended for lack of it.
+type LargeTab struct {
+	Target string `json:"target"`
+	Origin string `json:"origin"` // of its page: scheme, host and port. What follows in the address is nobody's business
+	Bytes  int64  `json:"bytes"`  // of its heap; 0: not known
 }
 
 // Hosts are the recorded hosts that a run's pages have requested.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"warren/cgroup"
 	"warren/proxy"
 )
 
@@ -21,6 +22,11 @@ type Stats struct {
 	MemoryKind  *string  `json:"memoryKind"`  // MemoryPSS or MemoryPrivate
 	OwnBytes    *int64   `json:"ownBytes"`    // of the shim itself, measured in the same way
 	Processes   *int     `json:"processes"`   // of the browser
+	PeakBytes   *int64   `json:"peakBytes"`   // of memory; nil without a control group, as the next four
+	LimitBytes  *int64   `json:"limitBytes"`  // nil also without a limit
+	ReadBytes   *int64   `json:"readBytes"`   // from disks
+	WriteBytes  *int64   `json:"writeBytes"`  // to disks
+	PIDs        *int     `json:"pids"`        // processes and threads
 	BytesUp     int64    `json:"bytesUp"`     // through the relay, from browser to target
 	BytesDown   int64    `json:"bytesDown"`
 	Connections int64    `json:"connections"` // open through the relay
@@ -33,6 +39,7 @@ type Stats struct {
 const (
 	MemoryPSS     = "pss"     // proportional set size: shared pages are divided among their users (proc_pid_smaps(5))
 	MemoryPrivate = "private" // without shared pages; used where PSS cannot be read
+	MemoryGroup   = "cgroup"  // what the kernel charges to the run's control group, without files that it could drop at once
 )
 
 // Figures older than this are measured anew. Reading the memory of one browser takes 30 ms, and longer where many runs do
@@ -45,6 +52,8 @@ const (
 
 // meter caches the last measurements.
 type meter struct {
+	group *cgroup.Group // of the run; nil: it has none
+
 	mu       sync.Mutex
 	started  time.Time // of the run
 	cpuAt    time.Time // of cpu
@@ -74,6 +83,9 @@ func (m *meter) refresh(now time.Time) bool {
 		if !ok {
 			return false
 		}
+		if used := m.group.Usage().CPU; used != nil {
+			use.time = *used
+		}
 		if m.cpuAt.IsZero() {
 			since = now.Sub(m.started)
 		}
@@ -81,7 +93,11 @@ func (m *meter) refresh(now time.Time) bool {
 		m.cpuAt, m.cpu = now, use
 	}
 	if now.Sub(m.memoryAt) >= max(memoryAge, memoryShare*m.took) {
-		m.memory, m.memoryAt = measureMemory(m.cpu.pids), now
+		pids := m.cpu.pids
+		if m.group.Has(cgroup.Memory) { // which costs nothing to read
+			pids = nil
+		}
+		m.memory, m.memoryAt = measureMemory(pids), now
 		m.took = time.Since(now)
 	}
 	return true
@@ -95,13 +111,28 @@ func (p *process) stats() Stats {
 	m := &p.meter
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.started = p.started
+	m.started, m.group = p.started, p.spec.Group
 	if !m.refresh(time.Now()) {
 		return s
 	}
 	s.CPUMs, s.CPUPercent, s.Processes = new(m.cpu.time.Milliseconds()), new(m.percent), new(len(m.cpu.pids))
 	s.MemoryBytes, s.OwnBytes, s.MemoryKind = new(m.memory.bytes), new(m.memory.own), new(m.memory.kind)
+	used := m.group.Usage()
+	s.PeakBytes, s.LimitBytes, s.PIDs = used.PeakBytes, used.LimitBytes, used.PIDs
+	s.ReadBytes, s.WriteBytes = used.ReadBytes, used.WriteBytes
+	if used.MemoryBytes != nil {
+		s.MemoryBytes, s.MemoryKind = used.MemoryBytes, new(MemoryGroup)
+	}
 	return s
+}
+
+// cpuMs returns the processor time of this process's children so far; 0: the system does not tell.
+func cpuMs() int64 {
+	use, ok := measureCPU()
+	if !ok {
+		return 0
+	}
+	return use.time.Milliseconds()
 }
 
 func (p *process) serveStats(w http.ResponseWriter, _ *http.Request) { writeJSON(w, p.stats()) }

@@ -35,6 +35,7 @@ const warmAnswer = 2 * time.Second
 // here, so that another member never makes two specs the same by mistake.
 func (s Spec) atLaunch() Spec {
 	s.RunID, s.ProfileID, s.ProfileDir, s.Name, s.Warm = "", "", "", "", false // whose run it is
+	s.Group = nil                                                              // of the process
 	s.CookieKey, s.PasskeyKey = nil, nil                                       // of its profile
 	s.Upstream, s.Fallbacks, s.ForOnce, s.Rules = nil, nil, false, Rules{}     // the relay's, which does not exist before
 	s.Private, s.Bypasses, s.Background = false, nil, false
@@ -162,6 +163,7 @@ func (p *process) claimAs(ctx context.Context, spec Spec) (l net.Listener, taken
 		return nil, false, err
 	}
 	p.log = p.log.With("run", spec.RunID, "profile", spec.ProfileID)
+	spec.Group = p.spec.Group
 	p.spec, p.started = spec, time.Now()
 	if err := linkWarm(warm, spec.ProfileDir); err != nil {
 		return nil, true, err

@@ -24,9 +24,9 @@ type Warm struct {
 // LaunchWarm starts a warm run with the settings of spec, and waits until its browser takes commands. dir is the folder
 // of all warm runs, and name the base name of its folder there. The error is a *Failure when the start failed.
 func LaunchWarm(ctx context.Context, exe string, spec Spec, dir, name string) (*Warm, error) {
-	timeout := spec.Timeout
+	timeout, group := spec.Timeout, spec.Group
 	spec = spec.atLaunch()
-	spec.Warm, spec.Name, spec.ProfileDir, spec.Timeout = true, name, filepath.Join(dir, name), timeout
+	spec.Warm, spec.Name, spec.ProfileDir, spec.Timeout, spec.Group = true, name, filepath.Join(dir, name), timeout, group
 	for _, folder := range []string{dir, spec.RunDir} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return nil, err

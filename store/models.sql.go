@@ -133,6 +133,7 @@ type Profile struct {
 	Extensions        string
 	Passkeys          string
 	StartWithServer   bool
+	Limits            *string
 }
 
 type Proxy struct {

@@ -145,6 +145,7 @@ func rowsSince() map[int64][]string {
 			"INSERT INTO webhook_deliveries (webhook_id, id, event_id, type, body, state, attempts, tries, next_at, " +
 				`planned_at, created_at) VALUES ('wh', 'd', 'e', 'run.ended', '{}', 'failed', 3, '[{"status":500}]', 4, 5, 6)`,
 		},
+		17: {`UPDATE profiles SET limits = '{"memoryMb":512}' WHERE id = 'p'`},
 	}
 }
 

@@ -106,6 +106,7 @@ const ENDS = {
   __proto__: null,
   stopped: 'Stopped',
   closed: 'Window closed',
+  out_of_memory: 'Ran out of memory',
   orphaned: 'Closed while the server was down',
   expired: 'Closed at the time limit',
   idle: 'Closed when idle',

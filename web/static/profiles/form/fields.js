@@ -16,7 +16,7 @@ import { CHOICES } from './values.js';
 // The members of each group, for the sections that open when one of them has a fault.
 export const IDENTITY = ['os', 'browserVersion', 'timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 export const NETWORK = ['fallbackProxyIds', 'fallbackCountry', 'allowHosts', 'denyHosts', 'allowLocal', 'localhostVia', 'backgroundTraffic', 'logHosts'];
-export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'extensions', 'passkeys', 'startWithServer', 'temporary'];
+export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'extensions', 'passkeys', 'startWithServer', 'limits', 'temporary'];
 export const NOTES = ['notes', 'workspaceId'];
 
 export function NameField({ form, hint }) {
@@ -103,6 +103,7 @@ export function LimitFields({ form, kept, workspaceId }) {
     <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
     <${Choice} form=${form} name="passkeys" label="Passkeys" wide options=${CHOICES.passkeys} hint="They apply from the next start. A person allows them in the live view." />
     <${Tick} form=${form} name="startWithServer" label="Start with the server" hint="The browser starts when the server does." />
+    <${Text} form=${form} name="limits" label="Memory (MiB), processor (% of a core), processes" wide placeholder="As the server says" hint="Up to three numbers: 1024, 150, 2000. Leave one out for the server’s own." />
     ${!kept && html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`;
 }
 
@@ -124,9 +125,9 @@ export function networkSummary({ fallbackProxyIds, backgroundTraffic, logHosts, 
   return custom ? 'Custom' : 'Internet only';
 }
 
-export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, passkeys, startWithServer, temporary }) {
+export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, passkeys, startWithServer, limits, temporary }) {
   if (temporary) return 'Temporary';
-  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' || startWithServer ? 'Custom' : 'Default';
+  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' || startWithServer || limits.trim() ? 'Custom' : 'Default';
 }
 
 function zones() {

@@ -45,6 +45,7 @@ export function toValues(profile, workspace = '') {
     extensions: p.extensions || [],
     passkeys: p.passkeys || 'off',
     startWithServer: Boolean(p.startWithServer),
+    limits: p.limits ? [p.limits.memoryMb, p.limits.cpuPercent, p.limits.pids].map((n) => n ?? '').join(', ').replace(/[, ]+$/, '') : '',
   };
 }
 
@@ -62,6 +63,7 @@ function milliseconds(text) {
 export function toBody(values) {
   const [latitude, longitude, accuracy] = values.position.split(',').map(number);
   const [width, height, deviceScaleFactor] = values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number);
+  const [memoryMb, cpuPercent, pids] = values.limits.split(',').map((n) => (n.trim() ? number(n) : undefined));
   return {
     name: values.name,
     os: values.os || null,
@@ -94,6 +96,7 @@ export function toBody(values) {
     extensions: values.extensions,
     passkeys: values.passkeys,
     startWithServer: values.startWithServer,
+    limits: [memoryMb, cpuPercent, pids].every((n) => n === undefined) ? null : { memoryMb, cpuPercent, pids }, // what is undefined is left out
   };
 }
 
@@ -163,6 +166,7 @@ export const FIELDS = [
   { label: 'Snapshots', names: ['snapshots'], words: chosen('snapshots') },
   { label: 'Chrome switches', names: ['args'], words: text('args', 'None') },
   { label: 'Start with the server', names: ['startWithServer'], words: ({ startWithServer }) => (startWithServer ? 'Yes' : 'No') },
+  { label: 'Limits of the machine', names: ['limits'], words: text('limits', 'As the server says') },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },
   { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
 ];

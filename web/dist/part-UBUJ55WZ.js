@@ -1,7 +1,7 @@
 import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Preview,Problem,
 ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,address,ago,askToDelete,begin,beginMany,bytes,check,checkMany,
 connect,copyText,count,d,endWords,faultWords,forget,href,html,kept,lasting,moment,number,problemTitle,problemWords,proxyName,readKey,recall,restart,sentence,since,
-soon,span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-QEZNLRU7.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
+soon,span,stageWords,start,stop,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,viewOf,w}from"./part-MO2XHVIX.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,result,
 close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -846,18 +846,20 @@ allowLocal||[]).join(`
 `),localhostVia:(p.localhostVia||[]).join(`
 `),backgroundTraffic:p.backgroundTraffic||"refuse",fallbackProxyIds:p.fallbackProxyIds||[],fallbackCountry:p.fallbackCountry||"same",logHosts:!!p.logHosts,temporary:!!p.
 temporary,snapshots:p.snapshots||"",args:(p.args||[]).join(`
-`),extensions:p.extensions||[],passkeys:p.passkeys||"off",startWithServer:!!p.startWithServer}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){
-let value=number2(text2);return value===""?null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.
-position.split(",").map(number2),[width,height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.
-os||null,browserVersion:values.browserVersion.trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===
-DELETED||values.proxyId===DEALT?void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.
-timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.
-locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.
-consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(
-values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),
-backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.
-temporary,snapshots:values.snapshots||null,args:linesOf(values.args),extensions:values.extensions,passkeys:values.passkeys,startWithServer:values.startWithServer}}
-function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){
+`),extensions:p.extensions||[],passkeys:p.passkeys||"off",startWithServer:!!p.startWithServer,limits:p.limits?[p.limits.memoryMb,p.limits.cpuPercent,p.limits.pids].
+map(n=>n??"").join(", ").replace(/[, ]+$/,""):""}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text2){let value=number2(text2);return value===
+""?null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,
+height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2),[memoryMb,cpuPercent,pids]=values.limits.split(",").map(n=>n.trim()?number2(
+n):void 0);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.
+trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===
+""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(
+",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,
+webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(
+values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.
+denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.
+fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null,args:linesOf(values.args),extensions:values.extensions,passkeys:values.
+passkeys,startWithServer:values.startWithServer,limits:[memoryMb,cpuPercent,pids].every(n=>n===void 0)?null:{memoryMb,cpuPercent,pids}}}function changes(before,after){
+return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){
 return Object.fromEntries(Object.entries(values).map(([name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}
 var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],
 timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["of\
@@ -881,10 +883,10 @@ orts under another name",names:["localhostVia"],words:text("localhostVia","None"
 oundTraffic")},{label:"Extensions",names:["extensions"],words:({extensions})=>extensions.length?`${extensions.length}, ${extensions.filter(({enabled})=>enabled).
 length} of them on`:"None"},{label:"Passkeys",names:["passkeys"],words:chosen("passkeys")},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"\
 Chrome switches",names:["args"],words:text("args","None")},{label:"Start with the server",names:["startWithServer"],words:({startWithServer})=>startWithServer?"\
-Yes":"No"},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({
-logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+Yes":"No"},{label:"Limits of the machine",names:["limits"],words:text("limits","As the server says")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?
+"Deleted after its run":"No"},{label:"Log of hosts",names:["logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
 "denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","extensions",
-"passkeys","startWithServer","temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
+"passkeys","startWithServer","limits","temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
 function ProfileProxy({form,workspaceId,dealt,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,dealt,hint}} />`}function Tags2({
 form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
 entries(SYSTEMS);return html`
@@ -931,6 +933,7 @@ null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2,work
     <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
     <${Choice} form=${form} name="passkeys" label="Passkeys" wide options=${CHOICES.passkeys} hint="They apply from the next start. A person allows them in the live view." />
     <${Tick} form=${form} name="startWithServer" label="Start with the server" hint="The browser starts when the server does." />
+    <${Text} form=${form} name="limits" label="Memory (MiB), processor (% of a core), processes" wide placeholder="As the server says" hint="Up to three numbers: 1024, 150, 2000. Leave one out for the server’s own." />
     ${!kept2&&html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`}function NotesFields({
 form,saved}){let known=useStore(useApp().model.workspaces);return html`<${Lines} form=${form} name="notes" label="Notes" optional rows=${3} />
     ${!saved&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
@@ -939,8 +942,8 @@ locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen
 consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":"custom"}`.replace(/^./,c=>c.toUpperCase())}function networkSummary({fallbackProxyIds,
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
 a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,extensions,passkeys,
-startWithServer,temporary}){return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length||passkeys!==
-"off"||startWithServer?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
+startWithServer,limits,temporary}){return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.length||
+passkeys!=="off"||startWithServer||limits.trim()?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
 return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,template,choose}){let{
 api}=useApp(),[any,setAny]=d(!!template);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||setAny(total>0),()=>{}),
 ()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template,choose,tied}} />`}} name="templateId" label="Template" hint=${template?

@@ -191,27 +191,27 @@ ervice’s name.",advice:"The proxy’s own DNS fails. Ask the provider."};let b
 error.code),[happened,advice]=FAULTS[behind?"target_unreachable":error.code]||[error.message||"The check failed.",""];return{happened,advice}}function checkSentence(check2){
 if(!check2.ok)return faultWords(check2.error)?.happened||"The check failed.";let place=check2.countryName||check2.country,parts=[`Exit IP ${check2.exitIp||"unkn\
 own"}${place?`, ${place}`:""}`];return check2.latencyMs!=null&&parts.push(span(check2.latencyMs)),`${parts.join(", ")}.`}var ENDS={__proto__:null,stopped:"Stopp\
-ed",closed:"Window closed",orphaned:"Closed while the server was down",expired:"Closed at the time limit",idle:"Closed when idle",crashed:"Crashed",lost:"Lost w\
-hile the server was down",start_failed:"Did not start"};function endWords(lastRun){let reason=lastRun?.reason||"";return ENDS[reason]||reason&&reason.replaceAll(
-"_"," ").replace(/^./,c3=>c3.toUpperCase())||"Ended"}var TITLES={__proto__:null,unauthorized:"This key is not valid",forbidden:"Your key does not allow this",origin_not_allowed:"\
-The server does not accept requests from this page’s address",host_not_allowed:"The server does not answer to this address",profile_not_found:"This profile no\
- longer exists",proxy_not_found:"This proxy no longer exists",snapshot_not_found:"This snapshot no longer exists",snapshot_in_use:"This snapshot is all that the\
-re is",snapshot_damaged:"This snapshot is damaged",profile_damaged:"The profile’s data are damaged",profile_empty:"The profile has no data yet",profile_running:"\
-The profile is running",profile_busy:"The profile is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",extension_in_use:"\
-Profiles still have this extension",duplicate:"This proxy already exists",etag_mismatch:"Somebody else changed this meanwhile",validation_failed:"Please check t\
-he highlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"Too many browsers are starting",
-proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on the server",browser_failed:"The browser did not start",capacity_exceeded:"\
-The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"The browser took too lo\
-ng to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up",archive_refused:"This file was not importe\
-d",ids_taken:"These ids are taken",broken_off:"The file did not arrive whole",browsers_busy:"Another installation is under way",installation_not_allowed:"This s\
-erver installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"There is no such build",download_untrusted:"The download i\
-s not what it should be",browser_unusable:"This build does not run on the server"},WORDS={__proto__:null,extension_in_use:"Nothing was deleted. Take it from the\
-se profiles first.",proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy with thi\
-s type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before\
-, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It may be \
-mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"?`The browser cannot open the files below, and would begin\
- them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"There is no snapshot that opens\
-. Files that are set aside stay on the server’s disk, and the browser begins without them."}`:WORDS[problem.code]||problem.message}function problemTitle(problem){
+ed",closed:"Window closed",out_of_memory:"Ran out of memory",orphaned:"Closed while the server was down",expired:"Closed at the time limit",idle:"Closed when id\
+le",crashed:"Crashed",lost:"Lost while the server was down",start_failed:"Did not start"};function endWords(lastRun){let reason=lastRun?.reason||"";return ENDS[reason]||
+reason&&reason.replaceAll("_"," ").replace(/^./,c3=>c3.toUpperCase())||"Ended"}var TITLES={__proto__:null,unauthorized:"This key is not valid",forbidden:"Your k\
+ey does not allow this",origin_not_allowed:"The server does not accept requests from this page’s address",host_not_allowed:"The server does not answer to this\
+ address",profile_not_found:"This profile no longer exists",proxy_not_found:"This proxy no longer exists",snapshot_not_found:"This snapshot no longer exists",snapshot_in_use:"\
+This snapshot is all that there is",snapshot_damaged:"This snapshot is damaged",profile_damaged:"The profile’s data are damaged",profile_empty:"The profile ha\
+s no data yet",profile_running:"The profile is running",profile_busy:"The profile is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profi\
+les still use this proxy",extension_in_use:"Profiles still have this extension",duplicate:"This proxy already exists",etag_mismatch:"Somebody else changed this \
+meanwhile",validation_failed:"Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"\
+Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on the server",browser_failed:"The browse\
+r did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"\
+The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up",archive_refused:"Th\
+is file was not imported",ids_taken:"These ids are taken",broken_off:"The file did not arrive whole",browsers_busy:"Another installation is under way",installation_not_allowed:"\
+This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"There is no such build",download_untrusted:"The down\
+load is not what it should be",browser_unusable:"This build does not run on the server"},WORDS={__proto__:null,extension_in_use:"Nothing was deleted. Take it fr\
+om these profiles first.",proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy wi\
+th this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used \
+before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It m\
+ay be mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"?`The browser cannot open the files below, and would\
+ begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"There is no snapshot that\
+ opens. Files that are set aside stay on the server’s disk, and the browser begins without them."}`:WORDS[problem.code]||problem.message}function problemTitle(problem){
 return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
@@ -363,7 +363,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-LNGTFOFI.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-UBUJ55WZ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
