@@ -180,14 +180,7 @@ func (s *session) paths() ([]string, error) {
 			break
 		}
 		end := start + strings.IndexByte(paths[0][start:], '}') + 1
-		object := a.object
-		if i == 0 && object == "profile" && (s.yes("trashed") || s.cmd.name == "profile restore") {
-			object = "trashed"
-		}
-		ids, err := s.resolveAll(object, s.args[a.name], profile)
-		if err != nil && s.yes("permanent") && ExitCode(err) == ExitFailed { // what is in the trash may be removed for good too
-			ids, err = s.resolveAll("trashed", s.args[a.name], profile)
-		}
+		ids, err := s.resolveArgument(a, profile)
 		if err != nil {
 			return nil, err
 		}
@@ -205,6 +198,19 @@ func (s *session) paths() ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// resolveArgument returns the ids of what an argument names. Some commands look in the trash.
+func (s *session) resolveArgument(a argument, profile string) ([]string, error) {
+	object := a.object
+	if object == "profile" && (s.yes("trashed") || s.cmd.name == "profile restore") {
+		object = "trashed"
+	}
+	ids, err := s.resolveAll(object, s.args[a.name], profile)
+	if err != nil && s.yes("permanent") && ExitCode(err) == ExitFailed { // what is in the trash may be removed for good too
+		return s.resolveAll("trashed", s.args[a.name], profile)
+	}
+	return ids, err
 }
 
 // parameters returns those of the query and the headers that flags set.
