@@ -74,6 +74,9 @@ func TestTerminal(t *testing.T) {
 				t.Errorf("%d columns of %d: %q", w, c.columns, line)
 			}
 		}
+		if c.columns >= 40 && !strings.Contains(text, "NAME") { // the widest column is cut, and not those behind it
+			t.Errorf("%d columns hide the second one: %q", c.columns, text)
+		}
 		if !strings.Contains(text, "ID") || c.columns < 200 && !strings.Contains(text, "…") {
 			t.Errorf("%d columns: %q", c.columns, text)
 		}
