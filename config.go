@@ -126,6 +126,7 @@ func (c *serveConfig) resolve() error {
 	c.checkBounds(&f)
 	c.checkRunLimits(&f)
 	c.checkBackups(&f)
+	c.takeCredentials()
 	c.resolveKey(&f)
 	c.resolveLog(&f)
 	if c.MaxStarting == 0 {
@@ -218,6 +219,17 @@ func checkServices(f *faults, flag string, urls []string) {
 			f.add("--%s %q must begin with http:// or https://", flag, text)
 		} else if u, err := url.Parse(text); err == nil && proxy.IsDebugHost(u.Hostname()) {
 			f.add("--%s %q is of 127.77.0.0/16, where runs listen for debuggers", flag, text)
+		}
+	}
+}
+
+// takeCredentials takes the keys that the service manager hands over (systemd.exec(5), LoadCredential=), where nothing else gives them.
+func (c *serveConfig) takeCredentials() {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	for name, file := range map[string]*string{"warren.secret-key": &c.SecretKey, "warren.api-key": &c.APIKeyFile} {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); dir != "" && *file == "" && err == nil && info.Mode().IsRegular() {
+			*file = path
 		}
 	}
 }

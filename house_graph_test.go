@@ -17,7 +17,7 @@ const anything = "anything"
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem",
-		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli"},
+		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli", "service"},
 	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
 		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
 	"runs": {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk",
@@ -39,11 +39,11 @@ var mayImport = map[string][]string{
 	"tests":          {anything}, // drives the product from outside, and reads its files
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {},
 	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
-	"cgroup": {},
+	"cgroup": {}, "service": {}, "deploy": {},
 }
 
 // notImported are packages that nothing imports.
-var notImported = []string{"main", "bench", "tests"}
+var notImported = []string{"main", "bench", "tests", "deploy"}
 
 // testsImport is what the tests of a package may import beside that.
 var testsImport = map[string][]string{

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +20,17 @@ import (
 
 	"warren/cli"
 	"warren/configfile"
+	"warren/service"
 	"warren/shim"
 	"warren/userdata"
 )
 
 // version is set by the build (-ldflags "-X main.version=…").
 var version = "dev"
+
+//go:embed deploy/warren.service deploy/warren-user.service deploy/warren.sysusers deploy/warren.tmpfiles deploy/warren.plist
+//go:embed deploy/apparmor-warren
+var serviceFiles embed.FS
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == shim.ChildArgument { // one thread, which becomes a browser: nothing else may begin
@@ -36,7 +42,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(exitCode(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
+	os.Exit(exitCode(service.Under(ctx, func(ctx context.Context) error {
+		return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	}), os.Stderr))
 }
 
 // hasTerminal reports whether the process has a controlling terminal (tty(4)). Services have none.
@@ -73,7 +81,11 @@ type commands struct {
 	Check   checkCommand    `cmd:"" help:"Check the snapshots of a data folder or of a backup."`
 	Version versionCmd      `cmd:"" help:"Print the version."`
 	Config  configCommands  `cmd:"" help:"Check and print the configuration of serve."`
-	Shim    shimCommand     `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
+
+	InstallService   service.Install   `cmd:"" name:"install-service" help:"Run serve as a service: systemd's, launchd's or Windows'. Says each step."`
+	UninstallService service.Uninstall `cmd:"" name:"uninstall-service" help:"Stop and remove that service. The data stay."`
+
+	Shim shimCommand `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
 
 	ConfigFile string `name:"config" env:"WARREN_CONFIG" placeholder:"FILE" help:"The configuration file, in TOML. Default: warren/config.toml in your configuration folder."`
 }
@@ -131,7 +143,7 @@ func newParser(ctx context.Context, into *commands, c *console, options ...kong.
 		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…, and those of " +
 			"serve in a file."),
 		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)), kong.ExplicitGroups(flagGroups()),
-		kong.Bind(c)}, options...)...)
+		kong.BindTo(c.stdout, (*io.Writer)(nil)), kong.BindTo(serviceFiles, (*service.Files)(nil)), kong.Bind(c)}, options...)...)
 }
 
 // program is what the command line for a server needs to know of this program.

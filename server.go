@@ -27,6 +27,7 @@ import (
 	"warren/proxy"
 	"warren/runs"
 	"warren/schedules"
+	"warren/service"
 	"warren/shim"
 	"warren/store"
 	"warren/web"
@@ -104,6 +105,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	failed := make(chan error, 1)
 	go func() { failed <- p.api.Serve(listener) }()
 	fmt.Fprintf(c.stdout, "warren: listening on %s\n", p.api.Base())
+	service.Ready(log, p.api.Base())
 	if up != nil {
 		up(p.api.Base())
 	}
@@ -131,6 +133,13 @@ func (p *product) workBeside(life context.Context, cfg *serveConfig, background 
 	background.Go(func() { p.schedules.Keep(life) })
 	background.Go(func() { p.webhooks.Keep(life) })
 	background.Go(func() { p.runs.KeepWarm(life, api.DefaultProfile()) })
+	background.Go(func() { service.KeepAlive(life, p.log, p.alive) })
+}
+
+// alive reads from the database, which every operation needs. The service manager restarts a server where that hangs.
+func (p *product) alive(ctx context.Context) error {
+	_, err := p.store.Read().CountUsableKeys(ctx, time.Now().UnixMilli())
+	return err
 }
 
 // build makes the pool, the runs and the API. Their background work ends with life.
@@ -174,13 +183,20 @@ func (p *product) prepare(ctx context.Context) error {
 
 // announceKey makes and prints the first key of an empty data folder, and prints a link that logs in to the page.
 //
-// With WARREN_API_KEY it prints nothing unless w is a terminal: logs of services and containers have many readers.
+// With WARREN_API_KEY it prints nothing unless w is a terminal: logs of services and containers have many readers. A service's log
+// gets no key and no link in any case.
 func (p *product) announceKey(ctx context.Context, w io.Writer, cfg *serveConfig) error {
 	key, err := p.api.FirstKey(ctx)
 	if err != nil {
 		return err
 	}
 	if cfg.APIKey != "" && !isTerminal(w) {
+		return nil
+	}
+	if service.Managed() && !isTerminal(w) {
+		if key != "" {
+			p.log.Info("the admin key was made", "file", filepath.Join(cfg.Data, "admin.key"))
+		}
 		return nil
 	}
 	link, err := p.api.LoginLink(ctx)
@@ -204,6 +220,7 @@ func (p *product) announceKey(ctx context.Context, w io.Writer, cfg *serveConfig
 // stop refuses new starts, closes browsers, ends streams and finishes the requests under way. end cancels the background work.
 func (p *product) stop(ctx context.Context, end context.CancelFunc) error {
 	p.log.Info("stopping")
+	service.Stopping(p.log)
 	stopping, cancel := context.WithTimeout(ctx, runs.StopTime)
 	defer cancel()
 	p.runs.Shutdown(stopping)
@@ -343,16 +360,20 @@ func (c *certificate) keep(ctx context.Context, reload chan os.Signal, output *l
 	for {
 		select {
 		case <-reload:
+			service.Reload(log, func() { output.Reopen(); c.reload(log) })
 		case <-ctx.Done():
 			return
 		}
-		output.Reopen()
-		if c == nil {
-			log.Info("SIGHUP reads the TLS certificate anew, and there is none")
-		} else if err := c.load(); err != nil {
-			log.Error("the TLS certificate was not read anew; the one of before stays", "cause", err)
-		} else {
-			log.Info("the TLS certificate was read anew")
-		}
+	}
+}
+
+// reload loads the certificate and logs what came of it.
+func (c *certificate) reload(log *slog.Logger) {
+	if c == nil {
+		log.Info("SIGHUP reads the TLS certificate anew, and there is none")
+	} else if err := c.load(); err != nil {
+		log.Error("the TLS certificate was not read anew; the one of before stays", "cause", err)
+	} else {
+		log.Info("the TLS certificate was read anew")
 	}
 }

@@ -117,9 +117,13 @@ func (l starting) await(ctx context.Context, out io.Reader) (*Client, *State, er
 // logPath is the file of a shim's messages.
 func logPath(runDir, name string) string { return filepath.Join(runDir, name+".log") }
 
-// environment is the environment that a run inherits: ours without what only the server needs. WARREN_… and AWS_… hold secrets.
+// environment is the environment that a run inherits: ours without what only the server needs. WARREN_… and AWS_… hold secrets. The rest is
+// between a service and its manager (systemd.exec(5), sd_notify(3)).
 func environment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WARREN_") || strings.HasPrefix(v, "AWS_") })
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return slices.ContainsFunc([]string{"WARREN_", "AWS_", "NOTIFY_SOCKET=", "WATCHDOG_", "CREDENTIALS_DIRECTORY="},
+			func(prefix string) bool { return strings.HasPrefix(v, prefix) })
+	})
 }
 
 // awaitReport reads the one line that a shim reports. If ctx ends first, a signal asks the shim to close its browser.
