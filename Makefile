@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all
+.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -130,6 +130,10 @@ power-cuts:
 # wine runs the program and tests of Windows under Wine, where it is installed (docs/windows.md).
 wine:
 	@deploy/wine.sh
+# vm-test tries the service in a whole machine with systemd (deploy/vm.sh): five minutes on an idle machine, since no processor helps.
+vm-test:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/vm/warren .
+	SYSTEMD=1 LIMIT=1800 deploy/vm.sh deploy/vm-service.sh dist/vm/warren || [ $$? -eq 77 ]
 
 build-all:
 	@for p in $(PLATFORMS); do \
