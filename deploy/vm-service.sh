@@ -60,10 +60,10 @@ ok "reloaded; the watchdog hears it"
 kill -9 "$pid"
 until_is 1 show NRestarts
 until_is active show ActiveState
-until_is stopped sh -c "curl -s http://127.0.0.1:7777/api/v1/profiles/$profile -H 'Authorization: Bearer $key' | jq -r .status"
+until_is failed sh -c "curl -s http://127.0.0.1:7777/api/v1/profiles/$profile -H 'Authorization: Bearer $key' | jq -r .status"
 [ "$(pgrep -u warren -c -f -- --user-data-dir || :)" = 0 ] || fail "browsers are left"
 api POST "/profiles/$profile/start" | jq -e .cdpUrl >/dev/null || fail "the profile does not start again"
-ok "killed: systemd restarted it, the run's end is recorded, the profile starts again"
+ok "killed: systemd restarted it, the run is recorded as lost, the profile starts again"
 
 systemctl kill -s STOP --kill-whom=main warren
 until_is 2 show NRestarts
