@@ -130,6 +130,7 @@ power-cuts:
 # wine runs the program and tests of Windows under Wine, where it is installed (docs/windows.md).
 wine:
 	@deploy/wine.sh
+
 # vm-test tries the service in a whole machine with systemd (deploy/vm.sh): five minutes on an idle machine, since no processor helps.
 vm-test:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/vm/warren .

@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 }
 
 // notImported are packages that nothing imports.
-var notImported = []string{"main", "bench", "tests", "deploy"}
+var notImported = []string{"main", "bench", "tests"}
 
 // testsImport is what the tests of a package may import beside that.
 var testsImport = map[string][]string{
