@@ -51,6 +51,7 @@ func (p *product) keepBackups(ctx context.Context, cfg *serveConfig) {
 	wait := time.Duration(0)
 	if all, err := snapshots.Backups(ctx, to); err == nil && len(all) > 0 {
 		wait = time.Until(all[0].MadeAt.Add(cfg.BackupEvery))
+		p.backup.made(all[0].MadeAt)
 	}
 	for {
 		select {
@@ -85,6 +86,7 @@ func (p *product) backUp(ctx context.Context, cfg *serveConfig, to packs.Blobs) 
 		p.events.Publish(events.Event{Type: "backup.failed", Key: events.Administrators, Data: backupEvent{Message: err.Error()}})
 		return false
 	}
+	p.backup.made(b.MadeAt)
 	p.log.Info("a backup was made", "place", cfg.BackupTo, "id", b.ID, "profiles", b.Profiles, "snapshots", b.Snapshots,
 		"written", b.Written, "took", time.Since(began))
 	p.events.Publish(events.Event{Type: "backup.made", Key: events.Administrators, Data: backupEvent{ID: b.ID, Profiles: b.Profiles,

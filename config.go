@@ -74,6 +74,7 @@ type serveConfig struct {
 	LogLevel         string        `name:"log-level" default:"info" enum:"debug,info,warn,error" env:"WARREN_LOG_LEVEL" group:"Basics" help:"What the log holds. info: changes, refusals and failures; debug: every request too."`
 	LogFormat        string        `name:"log-format" default:"auto" enum:"auto,text,json" env:"WARREN_LOG_FORMAT" group:"Basics" help:"auto: text on a terminal, JSON otherwise."`
 	LogFile          string        `name:"log-file" env:"WARREN_LOG_FILE" placeholder:"FILE" group:"Basics" help:"Append the log to this file; SIGHUP opens it anew, for rotation. Default: standard error."`
+	MetricsListen    string        `name:"metrics-listen" env:"WARREN_METRICS_LISTEN" placeholder:"HOST:PORT" group:"Basics" help:"Serve GET /metrics at this address too, without a key: it is open to whoever reaches it. It tells counts and no names. Default: only with a key at --listen."`
 
 	configFile    string // where the flags' values may stand; it need not be there
 	proxies       []netip.Prefix
@@ -174,6 +175,9 @@ func (c *serveConfig) checkBrowserMirror(f *faults) {
 func (c *serveConfig) checkListen(f *faults) {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		f.add("--listen %q is not HOST:PORT", c.Listen)
+	}
+	if _, _, err := net.SplitHostPort(c.MetricsListen); err != nil && c.MetricsListen != "" {
+		f.add("--metrics-listen %q is not HOST:PORT", c.MetricsListen)
 	}
 }
 

@@ -17,18 +17,18 @@ const anything = "anything"
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem",
-		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli", "service"},
+		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli", "service", "metrics"},
 	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
 		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
 	"runs": {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk",
-		"cgroup"},
+		"cgroup", "tally"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store", "disk"},
 	"schedules":      {"runs", "snapshots", "pool", "events", "problem", "store"},
 	"webhooks":       {"pool", "events", "problem", "store", "proxy"},
-	"pool":           {"events", "problem", "store", "proxy"},
+	"pool":           {"events", "problem", "store", "proxy", "tally"},
 	"shim/shimtest":  {"shim"},
 	"shim":           {"browser", "browser/live", "browser/builds", "proxy", "state", "disk", "cgroup"},
-	"store":          {"store/index", "disk"},
+	"store":          {"store/index", "disk", "tally"},
 	"browser/live":   {"browser"},
 	"browser/builds": {"browser"},
 	"browser":        {"state"},
@@ -37,9 +37,10 @@ var mayImport = map[string][]string{
 	"userdata":       {"snapshots"},
 	"bench":          {anything}, // measures each of them by itself
 	"tests":          {anything}, // drives the product from outside, and reads its files
+	"metrics":        {"runs", "pool", "store", "events", "tally"},
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {},
 	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
-	"cgroup": {}, "service": {}, "deploy": {},
+	"cgroup": {}, "service": {}, "tally": {},
 }
 
 // notImported are packages that nothing imports.
@@ -119,12 +120,13 @@ func wrongImports(h *house) (out []complaint) {
 }
 
 // servers are the packages that serve HTTP.
-var servers = []string{"api", "shim", "web", "leaks", "compat"}
+var servers = []string{"api", "shim", "web", "leaks", "compat", "metrics"}
 
 // homes says which packages may use what. A library or a part of one is at home where it is understood; elsewhere it would leak.
 var homes = []home{
 	{"huma", func(f *goFile) bool { return f.importsBelow("github.com/danielgtaylor/huma") }, []string{"api"}},
 	{"chromedp", func(f *goFile) bool { return f.importsBelow("github.com/chromedp/chromedp") }, []string{"browser"}},
+	{"prometheus", func(f *goFile) bool { return f.importsBelow("github.com/prometheus") }, []string{"metrics"}},
 	{"minio", func(f *goFile) bool { return f.importsBelow("github.com/minio/minio-go") }, []string{"packs"}},
 	{"http.Server", func(f *goFile) bool { return f.uses("net/http", "Server", "ListenAndServe", "ListenAndServeTLS") }, servers},
 	{"http.Serve", func(f *goFile) bool { return f.uses("net/http", "Serve", "ServeTLS") }, servers},

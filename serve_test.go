@@ -45,13 +45,19 @@ type served struct {
 // serveOnce runs serve from its first step to its last. meanwhile is done while it serves.
 func serveOnce(t testing.TB, cfg *serveConfig, meanwhile ...func(*served)) (s served) {
 	t.Helper()
+	return serveOnceTo(t, cfg, new(testnet.Buffer), meanwhile...)
+}
+
+// serveOnceTo is serveOnce with a log that can be read meanwhile.
+func serveOnceTo(t testing.TB, cfg *serveConfig, log *testnet.Buffer, meanwhile ...func(*served)) (s served) {
+	t.Helper()
 	if err := cfg.resolve(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var out, log testnet.Buffer
-	s.err = serve(ctx, cfg, &console{strings.NewReader(""), &out, &log}, func(base string) {
+	var out testnet.Buffer
+	s.err = serve(ctx, cfg, &console{strings.NewReader(""), &out, log}, func(base string) {
 		s.base, s.log = base, log.String()
 		for _, do := range meanwhile {
 			do(&s)

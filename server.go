@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"warren/configfile"
 	"warren/events"
 	"warren/logs"
+	"warren/metrics"
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
@@ -57,6 +59,10 @@ type product struct {
 	pool   *pool.Pool
 	runs   *runs.Manager
 	api    *api.API
+
+	metrics http.Handler
+	kept    keptSize
+	backup  lastBackup
 
 	schedules *schedules.Scheduler
 	webhooks  *webhooks.Sender
@@ -102,6 +108,11 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		return err
 	}
 	reload := onHangUp()
+	var background sync.WaitGroup
+	defer func() { end(); p.events.Close(); background.Wait() }()
+	if err := p.serveMetrics(life, cfg, &background); err != nil {
+		return err
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- p.api.Serve(listener) }()
 	fmt.Fprintf(c.stdout, "warren: listening on %s\n", p.api.Base())
@@ -111,8 +122,6 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	}
 	st.LoadLists() // after the first answers can go out: with a million profiles it takes seconds
 	p.runs.KeepSpare()
-	var background sync.WaitGroup
-	defer func() { end(); p.events.Close(); background.Wait() }()
 	p.workBeside(life, cfg, &background)
 	background.Go(func() { cfg.certificate.keep(life, reload, output, log) })
 	select {
@@ -142,6 +151,36 @@ func (p *product) alive(ctx context.Context) error {
 	return err
 }
 
+// serveMetrics answers GET /metrics at --metrics-listen until life ends. background waits for it.
+func (p *product) serveMetrics(life context.Context, cfg *serveConfig, background *sync.WaitGroup) error {
+	if cfg.MetricsListen == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", cfg.MetricsListen)
+	if err != nil {
+		return fmt.Errorf("%w; choose another address with --metrics-listen", err)
+	}
+	p.log.Info("metrics are served without a key", "address", l.Addr().String())
+	background.Go(func() {
+		if err := metrics.Serve(life, l, p.metrics); err != nil && life.Err() == nil {
+			p.log.Error("metrics are not served any more", "cause", err)
+		}
+	})
+	return nil
+}
+
+// Requests implements metrics.Server.
+func (p *product) Requests() map[string]int64 { return p.api.Requests() }
+
+// Kept implements metrics.Server.
+func (p *product) Kept() metrics.Kept { return p.kept.read() }
+
+// BackedUp implements metrics.Server.
+func (p *product) BackedUp() time.Time { return p.backup.at() }
+
+// Resources implements metrics.Server. The runs' own reports count.
+func (p *product) Resources() (metrics.Resources, bool) { return metrics.Resources{}, false }
+
 // build makes the pool, the runs and the API. Their background work ends with life.
 func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr) error {
 	checker, err := newChecker(cfg, p.log)
@@ -162,8 +201,11 @@ func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr
 	if err != nil {
 		return err
 	}
+	p.kept.ctx, p.kept.dir = life, filepath.Join(cfg.Data, "snapshots")
+	p.metrics = metrics.New(metrics.Sources{Runs: p.runs, Pool: p.pool, Store: p.store, Events: p.events, Server: p,
+		Version: versionInfo()}, p.log)
 	p.api = api.New(api.Deps{Config: cfg.api(address), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs, Events: p.events,
-		Site: site, Schedules: p.schedules, Webhooks: p.webhooks})
+		Site: site, Schedules: p.schedules, Webhooks: p.webhooks, Metrics: p.metrics})
 	return nil
 }
 

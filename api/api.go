@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -35,6 +36,7 @@ type Deps struct {
 
 	Schedules *schedules.Scheduler
 	Webhooks  *webhooks.Sender
+	Metrics   http.Handler // answers GET /metrics
 }
 
 // API is the HTTP server of Warren. New sets its fields; they do not change while it serves.
@@ -79,6 +81,9 @@ type API struct {
 	started      time.Time
 	http         *http.Server
 
+	metrics  http.Handler
+	answered [6]atomic.Int64 // by the first digit of the status
+
 	packages sync.Mutex // held while a package's files and its row come or go together
 }
 
@@ -91,7 +96,7 @@ func New(d Deps) *API {
 		mux: http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
-		jobs:        jobs{most: maxJobProfiles}, refusals: logs.NewBounded(refusalsLogged, refusalsAtOnce),
+		jobs:        jobs{most: maxJobProfiles}, metrics: d.Metrics, refusals: logs.NewBounded(refusalsLogged, refusalsAtOnce),
 		webhooks:    d.Webhooks,
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
 		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}

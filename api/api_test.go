@@ -102,6 +102,12 @@ func newAPI(t testing.TB, change ...func(*setup)) *testAPI {
 	return serveAPI(t, c)
 }
 
+// metricsForTests stands in for the metrics, which have tests of their own.
+func metricsForTests(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	io.WriteString(w, "warren_runs 1\n") //nolint:errcheck // the test reads it
+}
+
 // serveAPI runs the product below the API as `warren serve` does, and the API on it.
 func serveAPI(t testing.TB, c *setup) *testAPI {
 	t.Helper()
@@ -141,7 +147,8 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	site, err := web.New()
 	must(err)
 	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Site: site,
-		Schedules: schedules.New(log, st, ev, px, rs), Webhooks: sender(t, checker.Policy, own, log, st, ev)})
+		Schedules: schedules.New(log, st, ev, px, rs), Webhooks: sender(t, checker.Policy, own, log, st, ev),
+		Metrics: http.HandlerFunc(metricsForTests)})
 	a.base = a.srv.Base()
 	if _, err := rs.Browser(ctx); err != nil {
 		t.Logf("no browser: %v", err)

@@ -105,6 +105,7 @@ func routeTable() map[string]route {
 		"DELETE " + p + "/browsers/installation":      {scope: "admin"},
 		"GET " + p + "/events":                        {scope: "read", query: "x=1"}, // refused before it streams
 		"GET /openapi.json":                           {},
+		"GET /metrics":                                {scope: "read"},
 		"GET /healthz":                                {},
 		"GET /readyz":                                 {},
 		"GET /version":                                {},

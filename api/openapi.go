@@ -136,6 +136,7 @@ func (s *API) describe() []byte {
 	}
 	o.Paths["/ip"].Get.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: "string"},
 		Example: "203.0.113.7\n"}
+	o.Paths["/metrics"] = &huma.PathItem{Servers: root, Get: metricsOperation()}
 	o.Paths["/events"] = &huma.PathItem{Get: eventsOperation()}
 	for _, suffix := range []string{"", "/json/version", "/json/list"} {
 		o.Paths["/profiles/{id}/cdp"+suffix] = &huma.PathItem{Get: cdpOperation(suffix)}

@@ -39,6 +39,16 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 		}}
 }
 
+// metricsOperation describes GET /metrics.
+func metricsOperation() *huma.Operation {
+	op := plainOperation("metrics", "Metrics: get what the server has counted, for Prometheus", "server", nil, nil)
+	op.Description = "The text format of Prometheus. It counts all workspaces, so a key of some is refused (403). `--metrics-listen` " +
+		"serves the same at an address of its own, without a key.\n\nScope: `read`."
+	op.Responses["200"].Content = map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString},
+		Example: "# HELP warren_runs Runs by state.\n# TYPE warren_runs gauge\nwarren_runs{state=\"running\"} 3\n"}}
+	return op
+}
+
 // binary returns the content of a body that is bytes of one of the types.
 func binary(example string, types ...string) map[string]*huma.MediaType {
 	content := map[string]*huma.MediaType{}

@@ -124,7 +124,7 @@ func operations(item *huma.PathItem) map[string]*huma.Operation {
 
 // operationIDs returns the ids of the described operations, by pattern.
 func (s *API) operationIDs() map[string]string {
-	ids := map[string]string{}
+	ids := map[string]string{"GET /metrics": "metrics"}
 	for path, item := range s.api.OpenAPI().Paths {
 		for method, op := range operations(item) {
 			if op != nil {
@@ -166,7 +166,11 @@ func checkQuery(ctx huma.Context) {
 
 // stream registers a handler that huma does not serve: a stream, a socket or a file.
 func (s *API) stream(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
-	pattern = strings.Replace(pattern, "/", Prefix+"/", 1)
+	s.outside(scope, strings.Replace(pattern, "/", Prefix+"/", 1), h)
+}
+
+// outside registers a handler that huma does not serve, at a path outside the API's prefix.
+func (s *API) outside(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
 	s.needs[pattern] = scope
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {

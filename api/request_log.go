@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 )
 
 // Logs requests: at info each change and each refusal, above each failure, at debug every request. A line has neither the
@@ -22,6 +23,7 @@ func (s *API) logRequest(req *request) {
 	if status == 0 && req.answer.begun {
 		status = http.StatusOK
 	}
+	s.countAnswer(status)
 	level, message := slog.LevelDebug, "request"
 	var leftOut int64
 	_, _, logged := req.found.all()
@@ -70,5 +72,21 @@ func (r *request) madeChange(status int) bool {
 func (s *API) logLeftOut() {
 	if n := s.refusals.LeftOut(); n > 0 {
 		s.log.Info("refused requests were left out of the log", "leftOut", n)
+	}
+}
+
+// Requests returns how many answers were sent, by the class of their status: 2xx, 4xx.
+func (s *API) Requests() map[string]int64 {
+	out := map[string]int64{}
+	for class := 1; class < len(s.answered); class++ {
+		out[strconv.Itoa(class)+"xx"] = s.answered[class].Load()
+	}
+	return out
+}
+
+// countAnswer counts an answer by its status. An answer that never began is none.
+func (s *API) countAnswer(status int) {
+	if class := status / 100; class > 0 && class < len(s.answered) {
+		s.answered[class].Add(1)
 	}
 }

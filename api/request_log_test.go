@@ -177,3 +177,19 @@ func TestLogOfAFlood(t *testing.T) {
 		t.Errorf("the log has %d lines", size)
 	}
 }
+
+// TestMetricsNeedAllWorkspaces: the metrics are for keys that see all workspaces and may read.
+func TestMetricsNeedAllWorkspaces(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	if r := a.do(t, "GET", "//metrics", nil).want(t, 200); !strings.HasPrefix(string(r.body), "warren_") {
+		t.Errorf("%s", r.body)
+	}
+	key := a.do(t, "POST", "/keys", `{"name":"x","scopes":["read"],"workspaces":["lab"]}`).want(t, 201).text("key")
+	a.as(key).do(t, "GET", "//metrics", nil).refused(t, 403, "forbidden")
+	a.as("").do(t, "GET", "//metrics", nil).refused(t, 401, "unauthorized")
+	a.do(t, "POST", "//metrics", nil).refused(t, 405, "method_not_allowed")
+	if n := a.srv.Requests(); n["2xx"] < 2 || n["4xx"] != 3 || n["5xx"] != 0 {
+		t.Errorf("answers by class: %v", n)
+	}
+}

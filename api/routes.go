@@ -131,4 +131,5 @@ func (s *API) routes() {
 	s.stream(scopeRun, "/profiles/{id}/cdp/{path...}", s.byKey("cdp", s.serveCDP))
 	s.stream(scopeRun, "GET /profiles/{id}/live", s.byKey("live", s.serveLive))
 	s.stream(scopeRun, "GET /profiles/{id}/live/{path...}", s.byKey("live", s.serveLive))
+	s.outside(scopeRead, "GET /metrics", s.serveMetrics)
 }

@@ -82,7 +82,7 @@ func parts() []part {
 		{"bulk", (*bench).measureBulk}, {"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive},
 		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
 		{"memory", (*bench).measureMemory}, {"snapshots", (*bench).measureSnapshots},
-		{"state", (*bench).measureState}, {"webhooks", (*bench).measureWebhooks},
+		{"state", (*bench).measureState}, {"webhooks", (*bench).measureWebhooks}, {"metrics", (*bench).measureScrapes},
 		{"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
 	}
 }
@@ -94,7 +94,7 @@ func run(ctx context.Context) error {
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
-		"small, memory, snapshots, state, webhooks, size, peers")
+		"small, memory, snapshots, state, webhooks, metrics, size, peers")
 	peer := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
 	if *peer != "" && !slices.ContainsFunc(peerParts(), func(p peerPart) bool { return p.name == *peer }) {

@@ -55,6 +55,8 @@ type limitedConn struct {
 	raw     syscall.RawConn // for writes that do not block; nil: impossible
 	writing sync.Mutex
 	held    []byte // frames to be written first
+
+	traffic *clientTraffic // counts what is sent; nil: nothing does
 }
 
 // together is how many bytes of messages are combined into one write.
@@ -99,6 +101,7 @@ func (c *limitedConn) send(q *queue) error {
 		if large == nil {
 			return nil
 		}
+		c.traffic.sent(len(large))
 		c.held = appendHead(c.held, len(large))
 		if err := c.flush(); err != nil {
 			return err
@@ -135,6 +138,7 @@ func (c *limitedConn) gather(q *queue) {
 		if msg == nil {
 			return
 		}
+		c.traffic.sent(len(msg))
 		c.held = append(appendHead(c.held, len(msg)), msg...)
 	}
 }

@@ -21,6 +21,7 @@ type gateway struct {
 	b       *Browser
 	id      string // of the browser socket; new for each run
 	clients atomic.Int64
+	traffic clientTraffic
 	guard   func() *guard // returns the filter of clients' commands
 }
 
@@ -80,6 +81,12 @@ func (g *gateway) noteClient(next http.Handler) http.Handler {
 
 // Clients returns the number of open sockets of the gateway.
 func (b *Browser) Clients() int { return int(b.gateway.clients.Load()) }
+
+// ClientTraffic returns what the gateway's sockets have carried.
+func (b *Browser) ClientTraffic() ClientTraffic {
+	t := &b.gateway.traffic
+	return ClientTraffic{t.in.Load(), t.out.Load(), t.bytesIn.Load(), t.bytesOut.Load()}
+}
 
 // SameOrigin refuses requests of pages of other origins. Programs send no Origin. The same-origin policy of browsers does not cover
 // WebSockets.

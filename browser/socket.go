@@ -63,6 +63,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	if err != nil {
 		return // it is answered
 	}
+	limited.conn.traffic = &g.traffic
 	g.clients.Add(1)
 	defer g.clients.Add(-1)
 	g.pump(r.Context(), socket, limited.conn, c)
@@ -100,7 +101,7 @@ func (g *gateway) pump(ctx context.Context, socket *websocket.Conn, conn *limite
 	c.outlet.Store(conn)
 	c.out.signal() // messages may have arrived before
 	read := make(chan struct{})
-	go func() { defer close(read); receiveFrom(ctx, socket, c) }()
+	go func() { defer close(read); g.receiveFrom(ctx, socket, c) }()
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() { limitFlush(c, cancel, stop) }()
@@ -134,12 +135,15 @@ func deliverTo(ctx context.Context, conn *limitedConn, c *client) error {
 }
 
 // receiveFrom passes the client's messages to the multiplexer.
-func receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
+func (g *gateway) receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
 	defer c.close()
 	for {
 		_, msg, err := socket.Read(ctx)
 		if errors.Is(err, errFrameTooLarge) {
 			_ = socket.Close(websocket.StatusMessageTooBig, err.Error())
+		}
+		if err == nil {
+			g.traffic.received(len(msg))
 		}
 		if err != nil || c.submit(ctx, msg) != nil {
 			return

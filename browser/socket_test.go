@@ -28,6 +28,9 @@ func TestPageSocket(t *testing.T) {
 	if m := c.event("Page.loadEventFired"); m.SessionID != "" {
 		t.Errorf("the event has a session: %+v", m)
 	}
+	if n := b.ClientTraffic(); n.Received < 3 || n.Sent < 3 || n.BytesReceived < 50 || n.BytesSent < 50 {
+		t.Errorf("the messages that were counted: %+v", n)
+	}
 	c.send("", "Page.close", nil)
 	testnet.AwaitClosed(t, "the socket's end", c.ended, testnet.Patience)
 	if websocket.CloseStatus(c.err) != websocket.StatusNormalClosure {

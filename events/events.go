@@ -60,6 +60,27 @@ type Log struct {
 	recent      []Entry // at most Backlog, oldest first
 	before      string  // the place before recent
 	closed      bool
+	figures     Figures
+}
+
+// Figures count the events of a log.
+type Figures struct {
+	Published   int64 // events
+	Dropped     int64 // subscribers that did not keep up
+	Subscribers int
+	Lag         int // events that the slowest subscriber has not taken yet
+}
+
+// Figures returns what the log has counted.
+func (l *Log) Figures() Figures {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.figures
+	f.Subscribers = len(l.subscribers)
+	for s := range l.subscribers {
+		f.Lag = max(f.Lag, len(s.c))
+	}
+	return f
 }
 
 // Subscription receives the events of a log.
@@ -81,6 +102,7 @@ func (l *Log) Publish(e Event) {
 	p := newEntry(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.figures.Published++
 	if l.recent = append(l.recent, p); len(l.recent) > Backlog {
 		gone := len(l.recent) - Backlog/2
 		l.before, l.recent = l.recent[gone-1].Place, slices.Clone(l.recent[gone:])
@@ -92,6 +114,7 @@ func (l *Log) Publish(e Event) {
 		select {
 		case s.c <- p:
 		default:
+			l.figures.Dropped++
 			l.drop(s)
 		}
 	}

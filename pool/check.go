@@ -139,7 +139,9 @@ func (p *Pool) Try(ctx context.Context, address proxy.Proxy) (*Check, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return NewCheck(nil, res), nil
+	c := NewCheck(nil, res)
+	p.tally.check(c)
+	return c, nil
 }
 
 // unreadablePassword is the check error of a proxy whose password was sealed with another key.
@@ -153,6 +155,7 @@ func unreadablePassword() *proxy.Error {
 // saved.
 func (p *Pool) saveCheck(ctx context.Context, px Proxy, many bool, res proxy.Result) (*Check, error) {
 	c := NewCheck(&px.ID, res)
+	p.tally.check(c)
 	var was store.GetProxyCheckedRow
 	var kept bool
 	err := p.store.Write(ctx, func(q *store.Queries) (err error) {

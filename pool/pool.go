@@ -43,6 +43,7 @@ type Pool struct {
 	limiter *proxy.FairLimiter       // of CheckMany, across workspaces
 	ctx     context.Context
 	moves   moves
+	tally   poolTally
 }
 
 // New makes a pool. Its background work ends with ctx.

@@ -38,6 +38,12 @@ type Rotation struct {
 
 // Rotate makes a proxy change its exit: it calls the proxy's rotateUrl and waits until a check finds a new exit.
 func (p *Pool) Rotate(ctx context.Context, s store.Scope, id string) (*Rotation, error) {
+	r, err := p.rotate(ctx, s, id)
+	p.tally.rotation(r, err)
+	return r, err
+}
+
+func (p *Pool) rotate(ctx context.Context, s store.Scope, id string) (*Rotation, error) {
 	start := time.Now()
 	px, err := p.Get(ctx, s, id)
 	if err != nil {

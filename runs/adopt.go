@@ -148,6 +148,7 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) *run {
 		m.syncState(ctx, r, state)
 	}
 	m.announce(r)
+	m.tally.began(r)
 	go m.supervise(r)
 	m.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", record.PID, "answers", state != nil)
 	if state == nil {

@@ -62,6 +62,7 @@ type Manager struct {
 	listed  atomic.Pointer[listedBrowsers]
 	catalog shim.Catalog
 	machine machineMeter
+	tally   runTally
 }
 
 // New makes a manager of the runs of cfg.Data. No run begins before Adopt or Start. When ctx ends, the manager releases

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type queue struct {
 	taken    int
 	waiting  []*slot // in order of arrival
 	rejected [60]struct{ second, n int64 }
+	refused  atomic.Int64 // in all
 }
 
 // slot is the right of one run to exist, held or waited for.
@@ -83,6 +85,7 @@ func (q *queue) release(s *slot) {
 
 // countRefusal counts a start that was refused for lack of capacity.
 func (q *queue) countRefusal() {
+	q.refused.Add(1)
 	at := time.Now().Unix()
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -183,6 +183,7 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 		err = m.enterStartQueue(r)
 	}
 	if err != nil { // nothing has begun, so the profile keeps its status
+		m.tally.started(err, nil)
 		r.err = err
 		m.release(r)
 		close(r.ready)
@@ -190,6 +191,7 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 	}
 	p.spec.RunID, p.spec.Name = r.id, r.name
 	if err := m.launch(ctx, r, p); err != nil {
+		m.tally.started(err, nil)
 		r.err = err
 		m.recordFailedStart(r, err)
 		close(r.ready)
@@ -200,6 +202,7 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 		m.reconcileAfterCheck(r, r.pendingCheck)
 	}
 	r.phases.Lap("record")
+	m.tally.started(nil, r.phases.Phases)
 	close(r.ready)
 	m.supervise(r)
 }
@@ -264,7 +267,9 @@ func (m *Manager) supervise(r *run) {
 	startedAt := r.answer.StartedAt
 	r.mu.Unlock()
 	last := newEnd(r.id, startedAt, r.client.End())
-	last.setUsage(m.groups.end(r.profileID, r.group()), r.client.End())
+	end := r.client.End()
+	last.setUsage(m.groups.end(r.profileID, r.group()), end)
+	m.tally.end(r, last.Reason, end)
 	m.finish(r, last)
 }
 

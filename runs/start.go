@@ -192,11 +192,13 @@ func (m *Manager) launch(ctx context.Context, r *run, p *plan) error {
 
 // launchProcess waits for the start's turn and starts the run's process.
 func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Client, *shim.State, error) {
+	queued := time.Now()
 	release, err := m.takeTurn(ctx, r, p)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer release()
+	m.tally.queued.Observe(time.Since(queued))
 	p.chooseFallbacks()
 	if err := m.keepBeforeDowngrade(ctx, p); err != nil {
 		return nil, nil, err
@@ -291,6 +293,7 @@ func (m *Manager) recordStart(ctx context.Context, r *run, answer *Started) erro
 	r.answer = answer
 	r.mu.Unlock()
 	r.to(running)
+	m.tally.began(r)
 	m.publish(r, "run.started", startedEvent{r.profileID, r.isRestart, r.id})
 	m.log.Info("run started", "profile", r.profileID, "run", r.id, "pid", answer.PID, "isolation", answer.Isolation.Network)
 	return nil

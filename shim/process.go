@@ -539,7 +539,7 @@ func (p *process) finish() {
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.outcome, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
 		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules,
-		Traffic: p.traffic.update(time.Now, p.relay.RouteStats), Hosts: p.hosts(), CPUMs: cpuMs()}
+		Traffic: p.traffic.update(time.Now, p.relay.RouteStats), Hosts: p.hosts(), CPUMs: cpuMs(), Served: p.served()}
 	if p.outcome == OutOfMemory {
 		e.LargeTab = p.memory.largest()
 	}

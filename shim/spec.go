@@ -268,6 +268,7 @@ type End struct {
 	Hosts     *Hosts         `json:"hosts,omitempty"` // nil: not recorded
 	CPUMs     int64          `json:"cpuMs"`           // processor time of the browser's processes, milliseconds; 0: not known
 	LargeTab  *LargeTab      `json:"largeTab,omitempty"`
+	Served    Served         `json:"served"`
 }
 
 // LargeTab is the tab that used the most memory shortly before a run ended for lack of it.
@@ -275,6 +276,15 @@ type LargeTab struct {
 	Target string `json:"target"`
 	Origin string `json:"origin"` // of its page: scheme, host and port. What follows in the address is nobody's business
 	Bytes  int64  `json:"bytes"`  // of its heap; 0: not known
+}
+
+// Served is what a run has served since its start. Older processes do not report it.
+type Served struct {
+	MessagesIn  int64 `json:"messagesIn"` // of DevTools clients
+	MessagesOut int64 `json:"messagesOut"`
+	ClientIn    int64 `json:"clientBytesIn"` // in these messages
+	ClientOut   int64 `json:"clientBytesOut"`
+	Frames      int64 `json:"frames"` // of the live view
 }
 
 // Hosts are the recorded hosts that a run's pages have requested.

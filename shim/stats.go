@@ -33,6 +33,12 @@ type Stats struct {
 	ByRules     int64    `json:"refusedByRules"`
 	Clients     int      `json:"clients"` // of DevTools
 	Viewers     int      `json:"viewers"` // of the live view
+	Served
+}
+
+func (p *process) served() Served {
+	t := p.browser.ClientTraffic()
+	return Served{t.Received, t.Sent, t.BytesReceived, t.BytesSent, p.view.Frames()}
 }
 
 // What MemoryBytes counts.
@@ -107,7 +113,7 @@ func (m *meter) refresh(now time.Time) bool {
 func (p *process) stats() Stats {
 	traffic := p.relay.Stats()
 	s := Stats{BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, Connections: traffic.Open, ByRules: traffic.ByRules,
-		Clients: p.browser.Clients(), Viewers: p.viewers()}
+		Clients: p.browser.Clients(), Viewers: p.viewers(), Served: p.served()}
 	m := &p.meter
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -53,6 +53,7 @@ type Store struct {
 	keys   keyring
 	check  *laterCheck // nil: the database was checked before
 	ready  readiness
+	file   string // the database
 	closed sync.Once
 }
 
@@ -81,7 +82,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 
 // open runs the steps of Open that change the file. On failure it closes everything it opened.
 func open(ctx context.Context, dir, path string, found schemaVersion, later bool, o Options) (s *Store, err error) {
-	s = &Store{profiles: newCache(describeProfile), proxies: newCache(describeProxy),
+	s = &Store{file: path, profiles: newCache(describeProfile), proxies: newCache(describeProxy),
 		ofProfiles: newListIndex("profiles", indexedProfiles{}, profileOrders(), o.Logger),
 		ofProxies:  newListIndex("proxies", indexedProxies{}, proxyOrders(), o.Logger),
 		ofAudit:    newListIndex("audit", indexedAudit{}, []index.Order{{}}, o.Logger)}

@@ -50,7 +50,9 @@ type write struct {
 // 0.3 s). It must wait only for its queries and must not call Write. It must return on an error that it does not expect, since
 // SQLite may have ended the transaction after a fault of the disk.
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
+	began := time.Now()
 	err := s.write(ctx, fn)
+	s.writer.tally.took.Observe(time.Since(began))
 	if errors.Is(err, ErrDiskFull) {
 		s.ready.stale.Store(true)
 	}
@@ -104,6 +106,7 @@ type writer struct {
 	length  int           // groupLength and groupTime, except in tests
 	time    time.Duration
 	follow  *follower // of the loop's goroutine
+	tally   *writeTally
 
 	// Used by the loop's goroutine only:
 	conn  *sql.Conn
@@ -113,8 +116,8 @@ type writer struct {
 }
 
 func newWriter(db *sql.DB, log *slog.Logger, follow *follower) *writer {
-	return &writer{db: db, log: log, follow: follow, queue: make(chan *write, queueLength), closing: make(chan struct{}),
-		stopped: make(chan struct{}), length: groupLength, time: groupTime}
+	return &writer{db: db, log: log, follow: follow, tally: new(writeTally), queue: make(chan *write, queueLength),
+		closing: make(chan struct{}), stopped: make(chan struct{}), length: groupLength, time: groupTime}
 }
 
 // connect opens the connection, also after a fault.
@@ -209,6 +212,7 @@ func (w *writer) transact(first *write) {
 		w.abort(err)
 		return
 	}
+	w.tally.committed(len(w.group))
 	w.follow.apply(context.Background(), w.q)
 	w.answer()
 }
@@ -289,6 +293,7 @@ func (w *writer) answer() {
 
 // abort undoes the transaction and fails its group with the cause.
 func (w *writer) abort(cause error) {
+	w.tally.lost.Add(1)
 	w.disconnect()                      // closing the connection rolls back, even where ROLLBACK would fail
 	_ = w.connect(context.Background()) // w.q is nil where it fails; the next group tries again
 	w.follow.catchUp(context.Background(), w.q)

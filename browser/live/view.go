@@ -48,6 +48,8 @@ type View struct {
 	windows   windows
 
 	thumbnail thumbnail
+
+	frames atomic.Int64 // that were sent to viewers
 }
 
 // chrome is the running browser, a *browser.Browser. Tests replace it.
@@ -113,6 +115,9 @@ func (l *View) Handler() http.Handler {
 	mux.HandleFunc("GET /downloads/{id}", l.serveDownload)
 	return browser.SameOrigin(mux)
 }
+
+// Frames returns how many frames were sent to viewers.
+func (l *View) Frames() int64 { return l.frames.Load() }
 
 // Viewers returns the number of connected viewers. Tiles do not count, so that they keep no run from being idle.
 func (l *View) Viewers() int {

@@ -173,6 +173,9 @@ func (v *viewer) write(ctx context.Context) {
 		if err != nil {
 			return
 		}
+		if kind == websocket.MessageBinary {
+			v.live.frames.Add(1)
+		}
 	}
 }
 

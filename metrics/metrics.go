@@ -1,0 +1,84 @@
+// Package metrics serves what the server has counted to Prometheus, in the formats that it reads.
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+
+	"warren/events"
+	"warren/pool"
+	"warren/runs"
+	"warren/store"
+)
+
+// Sources are where the figures come from.
+type Sources struct {
+	Runs    interface{ Figures() runs.Figures }
+	Pool    interface{ Figures() pool.Figures }
+	Store   interface{ Figures() store.Figures }
+	Events  interface{ Figures() events.Figures }
+	Server  Server
+	Version map[string]string // version, commit and go
+}
+
+// Server is what the server knows beside that.
+type Server interface {
+	// Requests returns the answers by class of the status, such as 2xx.
+	Requests() map[string]int64
+	// Kept returns the size of the store of snapshots.
+	Kept() Kept
+	// BackedUp returns when the newest backup was made; the zero time: there is none.
+	BackedUp() time.Time
+	// Resources returns the sums of the kernel; ok is false where those of the runs' own reports count.
+	Resources() (r Resources, ok bool)
+}
+
+// Resources are sums over all runs, as the kernel counts them. Times are in seconds, sizes in bytes.
+type Resources struct {
+	CPU                           float64 // since the server started, ended runs included
+	Memory                        int64
+	BytesRead, BytesWritten, OOMs int64 // since the server started; OOMs are ends of runs for want of memory
+}
+
+// Kept is what the store of snapshots holds, in files and bytes.
+type Kept struct{ Files, Bytes int64 }
+
+// New returns the handler of GET /metrics. It gathers at most twice a second, however often it is asked. Gathering reads
+// counters and the sizes of files; it waits for no run and for no table of the database.
+func New(s Sources, log *slog.Logger) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newCollector(s))
+	return promhttp.HandlerFor(&lately{from: r, age: time.Second / 2}, promhttp.HandlerOpts{
+		DisableCompression: true, // takes longer than the rest, for a few kilobytes on the local network
+		ErrorLog:           slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	})
+}
+
+// lately gathers what is older than age. Callers that come meanwhile wait for it, and share it.
+type lately struct {
+	from prometheus.Gatherer
+	age  time.Duration
+
+	mu   sync.Mutex
+	at   time.Time
+	all  []*dto.MetricFamily
+	fail error
+}
+
+// Gather implements prometheus.Gatherer.
+func (l *lately) Gather() ([]*dto.MetricFamily, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at.IsZero() || time.Since(l.at) >= l.age {
+		l.all, l.fail = l.from.Gather()
+		l.at = time.Now()
+	}
+	return l.all, l.fail
+}
