@@ -21,6 +21,7 @@ import (
 	"warren/runs"
 	"warren/shim"
 	"warren/webhooks"
+	"warren/tally"
 )
 
 // serveConfig holds the settings of `warren serve`. A flag overrides the environment, which overrides the file and the default.
@@ -81,6 +82,7 @@ type serveConfig struct {
 	checkEvery    pool.Every
 	checkPlainURL string
 	certificate   *certificate // nil without TLS
+	spans         tally.Spans  // nil without a collector of traces
 	backupTo      packs.Blobs  // the place of --backup-to
 	given         []api.Flag   // the settings as they were given, without secrets
 }
@@ -379,7 +381,7 @@ func dataDir(given string) (string, error) {
 // pool is the configuration of the pool.
 func (cfg *serveConfig) pool(own pool.Own) pool.Config {
 	return pool.Config{AtOnce: cfg.CheckAtOnce, Files: openFiles(), Every: cfg.checkEvery, RotateEvery: cfg.RotateEvery,
-		RotateTimeout: cfg.RotateTimeout, Own: own}
+		RotateTimeout: cfg.RotateTimeout, Own: own, Spans: cfg.spans}
 }
 
 // webhooks is the configuration of the webhooks.

@@ -17,7 +17,7 @@ const anything = "anything"
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem",
-		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli", "service", "metrics"},
+		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli", "service", "metrics", "tally", "traces"},
 	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
 		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
 	"runs": {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk",
@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"bench":          {anything}, // measures each of them by itself
 	"tests":          {anything}, // drives the product from outside, and reads its files
 	"metrics":        {"runs", "pool", "store", "events", "tally"},
+	"traces":         {"logs", "tally"},
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {},
 	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
 	"cgroup": {}, "service": {}, "tally": {},
@@ -127,6 +128,7 @@ var homes = []home{
 	{"huma", func(f *goFile) bool { return f.importsBelow("github.com/danielgtaylor/huma") }, []string{"api"}},
 	{"chromedp", func(f *goFile) bool { return f.importsBelow("github.com/chromedp/chromedp") }, []string{"browser"}},
 	{"prometheus", func(f *goFile) bool { return f.importsBelow("github.com/prometheus") }, []string{"metrics"}},
+	{"opentelemetry", func(f *goFile) bool { return f.importsBelow("go.opentelemetry.io") }, []string{"traces"}},
 	{"minio", func(f *goFile) bool { return f.importsBelow("github.com/minio/minio-go") }, []string{"packs"}},
 	{"http.Server", func(f *goFile) bool { return f.uses("net/http", "Server", "ListenAndServe", "ListenAndServeTLS") }, servers},
 	{"http.Serve", func(f *goFile) bool { return f.uses("net/http", "Serve", "ServeTLS") }, servers},

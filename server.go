@@ -32,6 +32,7 @@ import (
 	"warren/service"
 	"warren/shim"
 	"warren/store"
+	"warren/traces"
 	"warren/web"
 	"warren/webhooks"
 )
@@ -71,9 +72,9 @@ type product struct {
 // serve opens the data folder, the store, the listener and the parts, serves until ctx ends, and closes all in reverse order.
 // up is called with the server's address once it serves.
 func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base string)) error {
-	log, output := logs.Open(logs.Options{Level: cfg.LogLevel, Format: cfg.LogFormat, File: cfg.LogFile, Stderr: c.stderr,
-		Terminal: isTerminal(c.stderr)})
+	log, output := logs.Open(cfg.log(c.stderr))
 	defer output.Close()
+	defer cfg.openTraces(ctx, log)()
 	runs.DropUnknownZone(log)
 	private()
 	debug.SetGCPercent(gcPercent)
@@ -82,7 +83,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		return err
 	}
 	defer unlock()
-	st, err := store.Open(ctx, cfg.Data, store.Options{SecretKeyFile: cfg.SecretKey, Logger: log})
+	st, err := store.Open(ctx, cfg.Data, store.Options{SecretKeyFile: cfg.SecretKey, Logger: log, Spans: cfg.spans})
 	if err != nil {
 		return err
 	}
@@ -180,6 +181,32 @@ func (p *product) BackedUp() time.Time { return p.backup.at() }
 
 // Resources implements metrics.Server. The runs' own reports count.
 func (p *product) Resources() (metrics.Resources, bool) { return metrics.Resources{}, false }
+
+// log is the configuration of the log.
+func (cfg *serveConfig) log(stderr io.Writer) logs.Options {
+	return logs.Options{Level: cfg.LogLevel, Format: cfg.LogFormat, File: cfg.LogFile, Stderr: stderr, Terminal: isTerminal(stderr)}
+}
+
+// openTraces connects to the collector of traces that the environment names, if it names one. stop sends what waits.
+func (cfg *serveConfig) openTraces(ctx context.Context, log *slog.Logger) (stop func()) {
+	if !traces.Wanted() {
+		return func() {}
+	}
+	r, err := traces.Open(ctx, version, log)
+	if err != nil {
+		log.Error("traces are off: the collector of OTEL_EXPORTER_OTLP_ENDPOINT cannot be used", "cause", err)
+		return func() {}
+	}
+	cfg.spans = r
+	log.Info("starts, checks and writes are traced")
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+		defer cancel()
+		if err := r.Close(ctx); err != nil {
+			log.Warn("the last spans were not sent", "cause", err)
+		}
+	}
+}
 
 // build makes the pool, the runs and the API. Their background work ends with life.
 func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr) error {

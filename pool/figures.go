@@ -11,6 +11,7 @@ type poolTally struct {
 	checks    tally.Counts
 	took      tally.Histogram
 	rotations tally.Counts
+	spans     tally.Spans // nil: nobody traces
 }
 
 // check counts a check by its result: alive, or the code of its error.
@@ -20,7 +21,25 @@ func (t *poolTally) check(c *Check) {
 		result = c.Error.Code
 	}
 	t.checks.Add(result, 1)
-	t.took.Observe(time.Duration(c.DurationMs) * time.Millisecond)
+	took := time.Duration(c.DurationMs) * time.Millisecond
+	t.took.Observe(took)
+	if t.spans != nil {
+		t.spans.Record(tally.Span{Name: "check", Result: result, Failed: !c.OK, Began: time.Now().Add(-took), Took: took,
+			Parts: c.Timings.parts()})
+	}
+}
+
+// parts are the stages of a check that it has come to.
+func (t *Timings) parts() (out []tally.Part) {
+	for _, p := range []struct {
+		name string
+		took *int64
+	}{{"resolve", t.ResolveMs}, {"connect", t.ConnectMs}, {"tls", t.TLSMs}, {"handshake", t.HandshakeMs}, {"first_byte", t.FirstByteMs}} {
+		if p.took != nil {
+			out = append(out, tally.Part{Name: p.name, Took: time.Duration(*p.took) * time.Millisecond})
+		}
+	}
+	return out
 }
 
 // rotation counts a rotation by its result: changed, same or failed.

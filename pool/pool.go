@@ -20,6 +20,7 @@ import (
 	"warren/problem"
 	"warren/proxy"
 	"warren/store"
+	"warren/tally"
 )
 
 // Config configures checks and rotations.
@@ -30,6 +31,7 @@ type Config struct {
 	RotateEvery   time.Duration // minimum interval between two rotations of one proxy
 	RotateTimeout time.Duration // how long a rotation waits for a new exit
 	Own           Own           // this server's own address
+	Spans         tally.Spans   // takes the spans of checks; nil: nobody traces
 }
 
 // Pool is the saved proxies of this data folder.
@@ -51,6 +53,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 	return &Pool{cfg: cfg, log: log, store: st, events: ev, checker: checker, ctx: ctx,
 		checks:  proxy.CheckGroup[*Check]{Checker: checker},
 		limiter: &proxy.FairLimiter{Slots: checksAtOnce(cfg.AtOnce, cfg.Files)},
+		tally:   poolTally{spans: cfg.Spans},
 		moves:   moves{wake: make(chan struct{}, 1)}}
 }
 

@@ -7,11 +7,13 @@ import (
 
 	"warren/pool"
 	"warren/store"
+	"warren/tally"
 )
 
 // Config says how browsers are run.
 type Config struct {
 	Data             string        // the data folder
+	Spans            tally.Spans   // takes the spans of starts; nil: nobody traces
 	Executable       string        // the program whose command shim supervises a run; "" is this one
 	Browser          string        // the browser to run; "" is the first one found
 	Browsers         []string      // folders with further builds

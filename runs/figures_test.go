@@ -7,45 +7,71 @@ import (
 
 	"warren/problem"
 	"warren/shim"
+	"warren/tally"
 )
 
 // TestFigures: sums over runs never fall when a run ends, and a run that has ended is no gauge any more.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	var tally runTally
+	var sums runTally
 	first, second := newRun("1", "p1", "w", running), newRun("2", "p2", "w", running)
-	tally.began(first)
-	tally.began(second)
+	sums.began(first)
+	sums.began(second)
 	stats := func(up int64, messages int64) shim.Stats {
 		return shim.Stats{BytesUp: up, BytesDown: 2 * up, CPUMs: new(up), MemoryBytes: new(int64(1000)), OwnBytes: new(int64(10)),
 			Processes: new(5), Clients: 1, Served: shim.Served{MessagesIn: messages, Frames: 3}}
 	}
-	tally.report(first, stats(100, 7))
-	tally.report(second, stats(10, 1))
-	if got := tally.totals(); got.BytesUp != 110 || got.BytesDown != 220 || got.CPUMs != 110 || got.MemoryBytes != 2000 ||
+	sums.report(first, stats(100, 7))
+	sums.report(second, stats(10, 1))
+	if got := sums.totals(); got.BytesUp != 110 || got.BytesDown != 220 || got.CPUMs != 110 || got.MemoryBytes != 2000 ||
 		got.MessagesIn != 8 || got.Frames != 6 || got.Processes != 10 || got.Clients != 2 {
 		t.Errorf("two runs: %+v", got)
 	}
-	tally.end(first, "stopped", shim.End{BytesUp: 150, BytesDown: 300, Served: shim.Served{MessagesIn: 9, Frames: 4}})
-	tally.report(first, stats(1, 1)) // an answer that comes late
-	if got := tally.totals(); got.BytesUp != 160 || got.BytesDown != 320 || got.MessagesIn != 10 || got.Frames != 7 ||
+	sums.end(first, "stopped", shim.End{BytesUp: 150, BytesDown: 300, Served: shim.Served{MessagesIn: 9, Frames: 4}})
+	sums.report(first, stats(1, 1)) // an answer that comes late
+	if got := sums.totals(); got.BytesUp != 160 || got.BytesDown != 320 || got.MessagesIn != 10 || got.Frames != 7 ||
 		got.MemoryBytes != 1000 || got.Clients != 1 || got.CPUMs != 110 {
 		t.Errorf("after one has ended: %+v", got)
 	}
-	tally.end(second, "crashed", shim.End{}) // a process that was killed reports nothing
-	if got := tally.totals(); got.BytesUp != 160 || got.MessagesIn != 10 || got.MemoryBytes != 0 {
+	sums.end(second, "crashed", shim.End{}) // a process that was killed reports nothing
+	if got := sums.totals(); got.BytesUp != 160 || got.MessagesIn != 10 || got.MemoryBytes != 0 {
 		t.Errorf("after both have ended: %+v", got)
 	}
-	if ends := tally.ends.All(); ends["stopped"] != 1 || ends["crashed"] != 1 {
+	if ends := sums.ends.All(); ends["stopped"] != 1 || ends["crashed"] != 1 {
 		t.Errorf("%v", ends)
 	}
-	tally.started(nil, []shim.Phase{{Name: "plan", Took: time.Second}, {Name: "ready", Took: 2 * time.Second}})
-	tally.started(problem.New(problem.Upstream, "browser_failed", "x"), nil)
-	tally.started(errors.New("x"), nil)
-	starts, took, phases := tally.starts.All(), tally.took.Read(), tally.phases.Read()
+	sums.started(nil, []shim.Phase{{Name: "plan", Took: time.Second}, {Name: "ready", Took: 2 * time.Second}})
+	sums.started(problem.New(problem.Upstream, "browser_failed", "x"), nil)
+	sums.started(errors.New("x"), nil)
+	starts, took, phases := sums.starts.All(), sums.took.Read(), sums.phases.Read()
 	if starts["ok"] != 1 || starts["browser_failed"] != 1 || starts["internal"] != 1 || took.Count != 1 || took.Sum != 3 ||
 		phases["plan"].Sum != 1 || len(phases) != 2 {
 		t.Errorf("%v %+v %+v", starts, took, phases)
+	}
+}
+
+// spans keeps the last span.
+type spans struct{ last tally.Span }
+
+func (s *spans) Record(one tally.Span) { s.last = one }
+
+// TestTracedStart: a start is one span with its phases. Without traces it costs no allocation.
+func TestTracedStart(t *testing.T) { // not beside others, whose allocations would be counted
+	phases := []shim.Phase{{Name: "plan", Took: time.Second}, {Name: "ready", Took: 2 * time.Second}}
+	var off runTally
+	if n := testing.AllocsPerRun(100, func() { off.trace("ok", phases) }); n != 0 {
+		t.Errorf("without traces a start allocates %v times", n)
+	}
+	to := &spans{}
+	on := runTally{spans: to}
+	on.started(nil, phases)
+	if s := to.last; s.Name != "start" || s.Result != "ok" || s.Failed || s.Took != 3*time.Second || len(s.Parts) != 2 ||
+		s.Parts[1].Name != "ready" || time.Since(s.Began) < 3*time.Second {
+		t.Errorf("%+v", s)
+	}
+	on.started(problem.New(problem.Upstream, "browser_failed", "x"), phases[:1])
+	if s := to.last; s.Result != "browser_failed" || !s.Failed || len(s.Parts) != 1 {
+		t.Errorf("%+v", s)
 	}
 }
 

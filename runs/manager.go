@@ -80,6 +80,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 		dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, startSem: make(chan struct{}, cfg.MaxStarting), leakTestSem: make(chan struct{}, 1), byProfile: map[string]*run{},
 		byCap: map[[32]byte]*Capability{}, pendingEnds: map[string][]*pendingEnd{}, pickedProxies: map[string]string{}}
+	m.tally.spans = cfg.Spans
 	m.snapshots = snapshots.New(cfg.Data, log, st, ev)
 	m.spares = shim.NewSpares(exe, m.dir, log)
 	m.machine.sample(time.Now())

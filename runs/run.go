@@ -183,7 +183,7 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 		err = m.enterStartQueue(r)
 	}
 	if err != nil { // nothing has begun, so the profile keeps its status
-		m.tally.started(err, nil)
+		m.tally.started(err, r.phases.Phases)
 		r.err = err
 		m.release(r)
 		close(r.ready)
@@ -191,7 +191,7 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 	}
 	p.spec.RunID, p.spec.Name = r.id, r.name
 	if err := m.launch(ctx, r, p); err != nil {
-		m.tally.started(err, nil)
+		m.tally.started(err, r.phases.Phases)
 		r.err = err
 		m.recordFailedStart(r, err)
 		close(r.ready)

@@ -17,6 +17,7 @@ type runTally struct {
 	starts, ends tally.Counts
 	phases       tally.Histograms
 	took, queued tally.Histogram
+	spans        tally.Spans // nil: nobody traces
 
 	mu     sync.Mutex
 	living map[*run]shim.Stats // the last report of each run
@@ -123,7 +124,21 @@ func (t *runTally) totals() Totals {
 	return sum
 }
 
-// started counts the result of a start. phases are those of a start that succeeded.
+// trace records the span of a start that has just ended. Its phases say when it began.
+func (t *runTally) trace(result string, phases []shim.Phase) {
+	if t.spans == nil {
+		return
+	}
+	s := tally.Span{Name: "start", Result: result, Failed: result != "ok"}
+	for _, p := range phases {
+		s.Parts = append(s.Parts, tally.Part{Name: p.Name, Took: p.Took})
+		s.Took += p.Took
+	}
+	s.Began = time.Now().Add(-s.Took)
+	t.spans.Record(s)
+}
+
+// started counts the result of a start. phases are those that it has come through.
 func (t *runTally) started(err error, phases []shim.Phase) {
 	if err != nil {
 		code := "internal"
@@ -131,9 +146,11 @@ func (t *runTally) started(err error, phases []shim.Phase) {
 			code = p.Code
 		}
 		t.starts.Add(code, 1)
+		t.trace(code, phases)
 		return
 	}
 	t.starts.Add("ok", 1)
+	t.trace("ok", phases)
 	var all time.Duration
 	for _, p := range phases {
 		t.phases.Observe(p.Name, p.Took)

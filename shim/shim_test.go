@@ -473,6 +473,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("WARREN_API_KEY", "canary")
 	t.Setenv("WARREN_X", "canary")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "canary")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "canary")
 	t.Setenv("OTHER", "kept")
 	all := strings.Join(environment(), "\n")
 	if strings.Contains(all, "canary") || !strings.Contains(all, "OTHER=kept") {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,31 @@ import (
 type writeTally struct {
 	groups, writes, lost atomic.Int64
 	took                 tally.Histogram
+	spans                tally.Spans // nil: nobody traces
+}
+
+// wrote counts a write that has ended.
+func (t *writeTally) wrote(began time.Time, err error) {
+	took := time.Since(began)
+	t.took.Observe(took)
+	if t.spans == nil {
+		return
+	}
+	s := tally.Span{Name: "write", Result: "ok", Began: began, Took: took}
+	if err != nil { // mostly a refusal by the function, and not a fault
+		s.Result, s.Failed = "undone", isFault(err)
+	}
+	t.spans.Record(s)
+}
+
+// isFault reports whether a write failed through the database or its disk.
+func isFault(err error) bool {
+	for _, fault := range []error{ErrDiskFull, ErrIO, ErrBusy, ErrDamaged, ErrReadOnly} {
+		if errors.Is(err, fault) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *writeTally) committed(writes int) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"warren/store/index"
+	"warren/tally"
 )
 
 // FileName is the database's name in the data folder. SQLite keeps "-wal" and "-shm" files beside it.
@@ -30,6 +31,8 @@ type Options struct {
 	SecretKeyFile string
 	// Logger gets migrations and reconnects. Nil: no log.
 	Logger *slog.Logger
+	// Spans takes the spans of writes. Nil: nobody traces.
+	Spans tally.Spans
 
 	checkedFirst *int64 // replaces the constant, in tests
 }
@@ -96,6 +99,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, later bool
 	}()
 	db := openPool(dsn(path, writerPragmas), 1)
 	s.writer = newWriter(db, o.Logger, newFollower(s))
+	s.writer.tally.spans = o.Spans
 	if err := migrate(ctx, path, found, o.Logger); err != nil {
 		return s, err
 	}

@@ -52,7 +52,7 @@ type write struct {
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
 	began := time.Now()
 	err := s.write(ctx, fn)
-	s.writer.tally.took.Observe(time.Since(began))
+	s.writer.tally.wrote(began, err)
 	if errors.Is(err, ErrDiskFull) {
 		s.ready.stale.Store(true)
 	}
