@@ -20,8 +20,8 @@ import (
 	"warren/proxy"
 	"warren/runs"
 	"warren/shim"
-	"warren/webhooks"
 	"warren/tally"
+	"warren/webhooks"
 )
 
 // serveConfig holds the settings of `warren serve`. A flag overrides the environment, which overrides the file and the default.
