@@ -57,6 +57,7 @@ type serveConfig struct {
 	S3Plain          bool          `name:"s3-plain" env:"WARREN_S3_PLAIN" group:"Data" help:"Speak http, which others can read, with an S3 server that is not on this machine."`
 	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" group:"Security" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
 	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" group:"Security" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
+	AuditDays        int           `name:"audit-days" default:"400" env:"WARREN_AUDIT_DAYS" group:"Data" help:"Days that entries of the audit log are kept. 0: for ever."`
 	RunMemory        byteSize      `name:"run-memory" default:"0" env:"WARREN_RUN_MEMORY" group:"Limits" help:"How much memory a run may have whose profile does not say, 256MiB at least. The run that needs more ends, and no other. 0: no limit."`
 	RunCPU           int           `name:"run-cpu" default:"0" env:"WARREN_RUN_CPU" group:"Limits" help:"How much processor time such a run may have, in percent of one core. 0: no limit."`
 	RunPIDs          int           `name:"run-pids" default:"16384" env:"WARREN_RUN_PIDS" group:"Limits" help:"How many processes and threads such a run may have, 300 at least. 0: no limit."`
@@ -277,6 +278,7 @@ func (c *serveConfig) checkBounds(f *faults) {
 	checkBound(f, "start-timeout", c.StartTimeout, time.Second, 10*time.Minute)
 	checkBound(f, "orphan-grace", c.OrphanGrace, 0, 24*time.Hour)
 	checkBound(f, "queue-timeout", c.QueueTimeout, 0, 24*time.Hour)
+	checkBound(f, "audit-days", c.AuditDays, 0, 36500)
 	checkBound(f, "trash-days", c.TrashDays, 0, 36500)
 	if _, ok := c.FilesQuota.parse(); !ok {
 		f.add("--files-quota %q must be a number of bytes, or of KiB, MiB, GiB or TiB", string(c.FilesQuota))
@@ -395,7 +397,7 @@ func (cfg *serveConfig) api(address net.Addr) api.Config {
 	c := api.Config{Version: versionInfo(), Data: cfg.Data, Listen: cfg.Listen, Address: address, AllowHost: cfg.AllowHost,
 		BehindProxy: cfg.proxies,
 		Key:         cfg.APIKey, AllowPrivate: cfg.allowPrivate(), UploadLimit: cfg.UploadLimit.bytes(), OpenFiles: openFiles(),
-		Settings: cfg.given}
+		AuditDays: cfg.AuditDays, Settings: cfg.given}
 	if cfg.certificate != nil {
 		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cfg.certificate.get}
 	}

@@ -17,7 +17,12 @@ CREATE TABLE workspaces (
     updated_at    INTEGER NOT NULL,
     pack_secret   BLOB,     -- of its profiles' snapshots, sealed and bound to this row (store/seal.go); NULL: none was made yet
     defaults      TEXT    NOT NULL DEFAULT '{}' CHECK (defaults = '{}' OR json_valid(defaults) AND json_type(defaults) = 'object'), -- settings of new profiles, as those of templates
-    revision      INTEGER NOT NULL DEFAULT 1   -- increases with each change of the name and of the defaults; the ETag
+    revision      INTEGER NOT NULL DEFAULT 1,  -- increases with each change of the name, the defaults and the quotas; the ETag
+    quota_profiles INTEGER CHECK (quota_profiles >= 0), -- most profiles outside the trash; NULL: no limit, also of the others
+    quota_running  INTEGER CHECK (quota_running >= 0),  -- most runs at once
+    quota_disk_mb  INTEGER CHECK (quota_disk_mb >= 0),  -- in units of 1024 * 1024 bytes
+    quota_proxies  INTEGER CHECK (quota_proxies >= 0),
+    data_bytes     INTEGER NOT NULL DEFAULT 0           -- of profiles' folders when their last runs ended, and of snapshots' packs
 ) STRICT;
 
 -- The list of workspaces, newest first.
@@ -406,19 +411,68 @@ CREATE TABLE picks (
 -- For the cascade from proxies.
 CREATE INDEX picks_of_proxy ON picks (proxy_id);
 
--- The log of secrets: every use is recorded before it is answered.
+-- The log of changes and of secrets. Rows are only appended, each with a hash over itself and the row before (store/audit.go).
 CREATE TABLE audit (
-    id           TEXT    NOT NULL PRIMARY KEY,
+    seq          INTEGER NOT NULL PRIMARY KEY, -- without gaps
+    id           TEXT    NOT NULL UNIQUE,
     at           INTEGER NOT NULL,
     key_id       TEXT    NOT NULL,
     key_name     TEXT    NOT NULL,
+    parent       TEXT    NOT NULL DEFAULT '', -- of a session key: the key that it came from
     workspace_id TEXT    NOT NULL DEFAULT '', -- '': several
     action       TEXT    NOT NULL,            -- the operation, such as proxy.secret
+    kind         TEXT    NOT NULL GENERATED ALWAYS AS (substr(action, 1, instr(action, '.') - 1)) VIRTUAL, -- of objects
     object_id    TEXT    NOT NULL DEFAULT '',
+    result       TEXT    NOT NULL DEFAULT 'ok', -- or the code of a refusal
     remote       TEXT    NOT NULL,            -- the caller's address
     request_id   TEXT    NOT NULL,
-    detail       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(detail))
+    detail       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(detail)),
+    hash         BLOB    NOT NULL DEFAULT x'' -- HMAC-SHA-256; empty until the upgrade that made the chain has reached the row
 ) STRICT;
+
+-- The lists, newest first: of everything, of a key, of an object, of a kind of object, of an action, and of refusals.
+CREATE INDEX audit_time ON audit (at);
+CREATE INDEX audit_of_key ON audit (key_id, at);
+CREATE INDEX audit_of_object ON audit (object_id, at) WHERE object_id <> '';
+CREATE INDEX audit_of_kind ON audit (kind, at);
+CREATE INDEX audit_of_action ON audit (action, at);
+CREATE INDEX audit_refused ON audit (at) WHERE result <> 'ok';
+
+-- Where the log begins and ends, in one row. What was removed by age ends with the anchor.
+CREATE TABLE audit_chain (
+    id          INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    anchor_seq  INTEGER NOT NULL, -- of the last row that was removed; 0: none
+    anchor_hash BLOB    NOT NULL,
+    last_seq    INTEGER NOT NULL,
+    last_hash   BLOB    NOT NULL,
+    seal        BLOB    NOT NULL  -- HMAC-SHA-256 over the other columns; empty until the chain is made
+) STRICT;
+
+INSERT INTO audit_chain (id, anchor_seq, anchor_hash, last_seq, last_hash, seal) VALUES (1, 0, x'', 0, x'', x'');
+
+CREATE TRIGGER audit_fixed BEFORE UPDATE ON audit
+WHEN old.hash <> x''
+BEGIN
+    SELECT RAISE(ABORT, 'the audit log is only appended to');
+END;
+
+-- Only rows up to the anchor are removed, and the anchor never goes back.
+CREATE TRIGGER audit_kept BEFORE DELETE ON audit
+WHEN old.seq > (SELECT anchor_seq FROM audit_chain)
+BEGIN
+    SELECT RAISE(ABORT, 'the audit log is only appended to');
+END;
+
+CREATE TRIGGER audit_chain_kept BEFORE DELETE ON audit_chain
+BEGIN
+    SELECT RAISE(ABORT, 'the audit log is only appended to');
+END;
+
+CREATE TRIGGER audit_chain_grows BEFORE UPDATE ON audit_chain
+WHEN new.anchor_seq < old.anchor_seq OR new.last_seq < old.last_seq
+BEGIN
+    SELECT RAISE(ABORT, 'the audit log is only appended to');
+END;
 
 -- First answers by Idempotency-Key. Status 0: the first request is in progress.
 CREATE TABLE idempotency (
@@ -452,7 +506,8 @@ CREATE TRIGGER profiles_inserted AFTER INSERT ON profiles
 BEGIN
     UPDATE workspaces
     SET profile_count = profile_count + (new.trashed_at IS NULL),
-        trashed_count = trashed_count + (new.trashed_at IS NOT NULL)
+        trashed_count = trashed_count + (new.trashed_at IS NOT NULL),
+        data_bytes = data_bytes + new.disk_bytes
     WHERE id = new.workspace_id;
 END;
 
@@ -467,7 +522,8 @@ CREATE TRIGGER profiles_deleted AFTER DELETE ON profiles
 BEGIN
     UPDATE workspaces
     SET profile_count = profile_count - (old.trashed_at IS NULL),
-        trashed_count = trashed_count - (old.trashed_at IS NOT NULL)
+        trashed_count = trashed_count - (old.trashed_at IS NOT NULL),
+        data_bytes = data_bytes - old.disk_bytes
     WHERE id = old.workspace_id;
     UPDATE proxies SET profile_count = profile_count - 1
     WHERE id = old.proxy_id AND old.trashed_at IS NULL;
@@ -549,6 +605,42 @@ BEGIN
     WHERE proxy_id = old.id AND trashed_at IS NOT NULL;
 END;
 
+-- Triggers: what a workspace's data take, and its quotas. Whatever writes a row that is counted is refused above a quota.
+
+CREATE TRIGGER profiles_measured AFTER UPDATE OF disk_bytes ON profiles
+WHEN old.disk_bytes <> new.disk_bytes
+BEGIN
+    UPDATE workspaces SET data_bytes = data_bytes + new.disk_bytes - old.disk_bytes WHERE id = new.workspace_id;
+END;
+
+CREATE TRIGGER packs_inserted AFTER INSERT ON packs
+BEGIN
+    UPDATE workspaces SET data_bytes = data_bytes + new.bytes WHERE id = new.workspace_id;
+END;
+
+CREATE TRIGGER packs_deleted AFTER DELETE ON packs
+BEGIN
+    UPDATE workspaces SET data_bytes = data_bytes - old.bytes WHERE id = old.workspace_id;
+END;
+
+-- Packs of a workspace that was deleted stay for a while. A new one with its id has them again.
+CREATE TRIGGER workspaces_inserted AFTER INSERT ON workspaces
+BEGIN
+    UPDATE workspaces SET data_bytes = (SELECT coalesce(sum(bytes), 0) FROM packs WHERE workspace_id = new.id) WHERE id = new.id;
+END;
+
+CREATE TRIGGER workspaces_quota_profiles BEFORE UPDATE OF profile_count ON workspaces
+WHEN new.profile_count > old.profile_count AND new.profile_count > old.quota_profiles
+BEGIN
+    SELECT RAISE(ABORT, 'quota of profiles of ' || old.id || ';');
+END;
+
+CREATE TRIGGER workspaces_quota_proxies BEFORE UPDATE OF proxy_count ON workspaces
+WHEN new.proxy_count > old.proxy_count AND new.proxy_count > old.quota_proxies
+BEGIN
+    SELECT RAISE(ABORT, 'quota of proxies of ' || old.id || ';');
+END;
+
 -- Triggers: checks. The counters cover the stored checks: the last 100.
 
 CREATE TRIGGER proxy_checks_inserted AFTER INSERT ON proxy_checks
@@ -607,6 +699,11 @@ END;
 CREATE TRIGGER webhooks_remembered AFTER DELETE ON webhooks
 BEGIN
     INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'webhook', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;
+
+CREATE TRIGGER workspaces_remembered AFTER DELETE ON workspaces
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'workspace', old.id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
 END;
 
 -- Only session keys are deleted, those that were unused for longest.

@@ -308,7 +308,7 @@ func (p *product) keepSweeping(ctx context.Context) {
 	var clock runs.ClockWatch
 	for {
 		trusted := clock.Trusted(time.Now())
-		err := errors.Join(p.runs.Sweep(ctx, trusted), p.api.Sweep(ctx), p.webhooks.Sweep(ctx, trusted))
+		err := errors.Join(p.runs.Sweep(ctx, trusted), p.api.Sweep(ctx, trusted), p.webhooks.Sweep(ctx, trusted))
 		if err != nil && ctx.Err() == nil {
 			p.log.Error("sweeping", "cause", err)
 		}

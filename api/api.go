@@ -62,7 +62,9 @@ type API struct {
 	api          huma.API
 	mux          *http.ServeMux
 	needs        map[string]store.Right // the scope that each pattern of mux needs
-	slow         map[string]bool        // the patterns of slowOperations
+	actions      map[string]string      // of the audit log, by pattern
+	refusals     refusals
+	slow         map[string]bool // the patterns of slowOperations
 	idempotency  *idempotency
 	workspaces   workspaces
 	compressors  compressors
@@ -77,7 +79,7 @@ type API struct {
 	writeTime    time.Duration   // deadline of one write to a stream
 	openapi      []byte
 	operations   map[string]string // operation ids, by pattern
-	refusals     *logs.Bounded     // the log's lines of refused requests
+	refusalLines *logs.Bounded     // the log's lines of refused requests
 	started      time.Time
 	http         *http.Server
 
@@ -93,15 +95,19 @@ func New(d Deps) *API {
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, schedules: d.Schedules, events: d.Events, pool: d.Pool, site: d.Site,
 		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), loginCodes: newTickets(), authFailures: newAuthFailures(),
 		idempotency: newIdempotency(d.Store, d.Log), started: time.Now(),
-		mux: http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
+		mux: http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{}, actions: map[string]string{},
+		refusals:    refusals{byKey: map[string]*refusedKey{}},
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
-		jobs:        jobs{most: maxJobProfiles}, metrics: d.Metrics, refusals: logs.NewBounded(refusalsLogged, refusalsAtOnce),
+		jobs:        jobs{most: maxJobProfiles}, metrics: d.Metrics, refusalLines: logs.NewBounded(refusalsLogged, refusalsAtOnce),
 		webhooks:    d.Webhooks,
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
 		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
 	s.routes()
+	for pattern, action := range auditActions() {
+		s.actions[strings.Replace(pattern, "/", Prefix+"/", 1)] = action
+	}
 	for _, operation := range slowOperations() {
 		s.slow[strings.Replace(operation, " ", " "+Prefix, 1)] = true
 	}
@@ -152,10 +158,15 @@ func (s *API) Prepare(ctx context.Context) error {
 }
 
 // Sweep deletes idempotent answers older than 24 hours and old places of lists. It writes the times at which keys were last
-// used, and removes packages that were deleted while a run had them loaded. The log learns how many refusals it left out.
-func (s *API) Sweep(ctx context.Context) error {
+// used, and removes packages that were deleted while a run had them loaded. If clockTrusted, it removes old entries of the audit
+// log. The server's own log learns how many refusals it left out.
+func (s *API) Sweep(ctx context.Context, clockTrusted bool) error {
 	s.logLeftOut()
-	return errors.Join(s.idempotency.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx),
+	var removed error
+	if s.cfg.AuditDays > 0 && clockTrusted {
+		removed = s.store.RemoveAudit(ctx, time.Now().AddDate(0, 0, -s.cfg.AuditDays))
+	}
+	return errors.Join(removed, s.idempotency.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx),
 		s.sweepPackages(ctx, s.runs.Packages().Prune))
 }
 

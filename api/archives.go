@@ -234,7 +234,7 @@ func (s *API) auditExport(ctx context.Context, rows []store.Profile, way string)
 		if len(of) == 1 {
 			object = of[0]
 		}
-		err := s.audit(ctx, "profiles.export", workspace, object, map[string]any{"count": len(of), "profileIds": of, "seal": way})
+		err := s.audit(ctx, "profiles.export", workspace, object, map[string]any{"count": len(of), "profileIds": some(of), "seal": way})
 		if err != nil {
 			return err
 		}

@@ -123,7 +123,7 @@ func (s *API) importProfiles(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.idempotency.once(w, r, key, [32]byte(sum.Sum(nil)), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := take(w, r); err != nil {
-			writeProblem(w, r, s.log, fromError(err))
+			writeProblem(w, r, s.log, fromError(s.withUse(r.Context(), err)))
 		}
 	}))
 }
@@ -255,11 +255,11 @@ func (s *API) importAll(ctx context.Context, a *snapshots.Archive, t *taking) er
 	if len(t.ids) == 1 {
 		object = t.ids[0]
 	}
-	entry, err := s.auditEntry(ctx, "profiles.import", t.workspace, object, map[string]any{"count": len(t.ids), "profileIds": t.ids,
-		"sealed": a.Sealed, "same": t.same})
-	if err != nil {
+	about(ctx, t.workspace, object, map[string]any{"count": len(t.ids), "profileIds": some(t.ids), "sealed": a.Sealed, "same": t.same})
+	if err := s.hasRoom(ctx, t.workspace); err != nil {
 		return err
 	}
+	var err error
 	at := now()
 	if err := s.store.Write(ctx, func(q *store.Queries) error { // the secret of its packs is the workspace's
 		return s.workspaces.ensure(ctx, q, t.workspace, at)
@@ -271,15 +271,12 @@ func (s *API) importAll(ctx context.Context, a *snapshots.Archive, t *taking) er
 			return err
 		}
 	}
-	err = s.runs.Snapshots().Import(ctx, a, all, func(q *store.Queries) error {
+	err = recordedUnless(ctx, s.runs.Snapshots().Import(ctx, a, all, withEntry(ctx, func(q *store.Queries) error {
 		if err := t.insert(ctx, q); err != nil {
 			return err
 		}
-		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
-			return err
-		}
 		return recordCreated(ctx, q, strings.Join(t.ids, " "))
-	})
+	})))
 	s.workspaces.wrote(t.workspace, err)
 	if err != nil {
 		return err

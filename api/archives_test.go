@@ -83,7 +83,7 @@ func TestSealFaults(t *testing.T) {
 	if n := len(many.faults()); n != 1 {
 		t.Errorf("%d faults", n)
 	}
-	if audit := a.do(t, "GET", "/audit?action=profiles.export", nil).want(t, 200); audit.at("total") != float64(0) {
+	if audit := a.do(t, "GET", "/audit?result=ok&action=profiles.export", nil).want(t, 200); audit.at("total") != float64(0) {
 		t.Errorf("what was refused is recorded: %s", audit)
 	}
 	if res := a.send(t, a.request(t, "HEAD", path+"?unsealed=true", nil)); res.status != 200 || len(res.body) > 0 {
@@ -218,7 +218,7 @@ func TestImportFaults(t *testing.T) {
 	other, _ := a.newKey(t, "write,secrets", "other")
 	a.as(other).imported(t, "?workspaceId=default", plain).invalid(t, "query.workspaceId")
 	a.do(t, "GET", "/profiles", nil).want(t, 200).equal(t, "total", 0)
-	a.do(t, "GET", "/audit?action=profiles.import", nil).want(t, 200).equal(t, "total", 0)
+	a.do(t, "GET", "/audit?result=ok&action=profiles.import", nil).want(t, 200).equal(t, "total", 0)
 	r := a.imported(t, "", stranger(t, store.NewID(), `{"name":" Good ","os":"beos","webrtc":"loud","idleTimeoutMs":-1,"tags":"none",
 		"headless":true,"proxyId":"no","fallbackProxyIds":["no"],"snapshots":"on","consistency":null,"futureSetting":1,"temporary":true,
 		"denyHosts":["ads.example"],"workspaceId":"other"}`)).want(t, 201)

@@ -3,10 +3,13 @@ package api
 import (
 	"context"
 	"encoding/base64"
-	"errors"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
 	"warren/pool"
@@ -15,73 +18,185 @@ import (
 	"warren/store"
 )
 
-// Records who reads secrets, cookies and storage, writes or clears them, exports and imports profiles, changes workspaces, templates,
-// schedules, webhooks and extensions, and installs browsers. The record is written before the answer.
+// Lists the audit log, and answers the password of a proxy.
 
 // auditJSON is one record of the audit log.
 type auditJSON struct {
-	ID          string         `json:"id"`
-	At          time.Time      `json:"at,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
-	KeyID       string         `json:"keyId" doc:"The key that was used; environment: WARREN_API_KEY."`
-	KeyName     string         `json:"keyName" example:"ci"`
-	WorkspaceID *string        `json:"workspaceId" doc:"null: several workspaces."`
-	Action      string         `json:"action" example:"proxy.secret"`
-	ObjectID    *string        `json:"objectId" doc:"The proxy, profile, template, schedule, webhook or workspace, or the version of a browser; null: a list."`
-	Remote      string         `json:"remote" doc:"The caller's address, as GET /ip answers it." example:"203.0.113.7"`
-	RequestID   string         `json:"requestId"`
-	Detail      map[string]any `json:"detail" doc:"What was requested, and how many there were; the new name of a workspace; the members of a template, of a schedule, of a webhook or of defaults that were changed."`
+	ID          string      `json:"id"`
+	Seq         int64       `json:"seq" doc:"Its number: no number is left out." example:"4711"`
+	At          time.Time   `json:"at,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	KeyID       string      `json:"keyId" doc:"The key that was used; environment: WARREN_API_KEY; server: the server did it by itself."`
+	KeyName     string      `json:"keyName" example:"ci"`
+	ParentID    *string     `json:"parentId" doc:"With a session key: the key that it came from. null: no session key."`
+	WorkspaceID *string     `json:"workspaceId" doc:"null: several workspaces, or none."`
+	Action      string      `json:"action" doc:"The kind of object and what was done, as docs/audit.md lists them." example:"proxy.secret"`
+	ObjectID    *string     `json:"objectId" doc:"The object, or the version of a browser; null: several, or none."`
+	Result      string      `json:"result" doc:"ok, or the code of the refusal." example:"ok"`
+	Remote      string      `json:"remote" doc:"The caller's address, as GET /ip answers it." example:"203.0.113.7"`
+	RequestID   string      `json:"requestId"`
+	Detail      auditDetail `json:"detail" doc:"What was requested, and how many there were. Of a change: changed, the members of the request, and from and to, their values where they differ and are no secret."`
 }
 
 func (auditJSON) example() any {
-	return auditJSON{ID: exampleRunID, At: exampleTime(), KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: new("default"),
-		Action: "proxies.export", Remote: "203.0.113.7", RequestID: exampleRunID,
-		Detail: map[string]any{"count": 12, "format": "csv", "secrets": true, "tag": []string{"shop"}}}
+	return auditJSON{ID: exampleRunID, Seq: 4711, At: exampleTime(), KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: new("default"),
+		Action: "proxies.export", Result: "ok", Remote: "203.0.113.7", RequestID: exampleRunID,
+		Detail: auditDetail{"count": 12, "format": "csv", "secrets": true, "tag": []string{"shop"}}}
 }
 
-// audit records what the caller is about to read. If it returns an error, the secret must not be answered.
-func (s *API) audit(ctx context.Context, action, workspace, object string, detail map[string]any) error {
-	row, err := s.auditEntry(ctx, action, workspace, object, detail)
-	if err != nil {
-		return err
-	}
-	return s.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.InsertAudit(ctx, row)) })
+// auditDetail are the details of an entry. Each action has its own.
+type auditDetail map[string]any
+
+// Schema is any object.
+func (auditDetail) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// auditEntry returns a record of what the caller does, for the transaction that does it.
-func (s *API) auditEntry(ctx context.Context, action, workspace, object string, detail map[string]any) (row store.InsertAuditParams,
-	err error) {
-	req := requestOf(ctx)
-	name := "WARREN_API_KEY"
-	key, err := s.store.Read().GetKey(ctx, store.GetKeyParams{ID: req.caller.KeyID})
-	switch {
-	case err == nil:
-		name = key.Name
-	case !errors.Is(err, store.ErrNoRow):
-		return row, err
-	}
-	text, err := json.Marshal(detail, json.Deterministic(true))
-	return store.InsertAuditParams{ID: store.NewID(), At: now(), KeyID: req.caller.KeyID, KeyName: name, WorkspaceID: workspace,
-		Action: action, ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}, err
+// auditFrom returns an entry as the API shows it.
+func auditFrom(a store.Audit) (auditJSON, error) {
+	detail := auditDetail{}
+	err := json.Unmarshal([]byte(a.Detail), &detail)
+	return auditJSON{a.ID, a.Seq, runs.Millis(a.At), a.KeyID, a.KeyName, orNull(a.Parent), orNull(a.WorkspaceID), a.Action,
+		orNull(a.ObjectID), a.Result, a.Remote, a.RequestID, detail}, err
 }
 
 // auditList holds the query parameters of the audit log.
 type auditList struct {
 	Paging
-	Action string `query:"action" enum:"proxy.secret,proxies.export,workspace.create,workspace.rename,browser.install,profiles.export,profiles.import,cookies.read,cookies.write,cookies.delete,storage.read,storage.write,profile.clear,workspace.defaults,template.create,template.update,template.delete,schedule.create,schedule.update,schedule.delete,extension.add,extension.delete,webhook.create,webhook.update,webhook.delete,webhook.rotate"`
+	From     string `query:"from" format:"date-time" doc:"Entries from this time on." example:"2026-11-21T00:00:00Z"`
+	To       string `query:"to" format:"date-time" doc:"Entries before this time." example:"2026-11-22T00:00:00Z"`
+	KeyID    string `query:"keyId" maxLength:"64" doc:"What was done with this key. server: what the server did by itself."`
+	ObjectID string `query:"objectId" maxLength:"200" doc:"What was done with this object."`
+	Action   string `query:"action" maxLength:"64" pattern:"^[a-z_]+[.]([a-z_]+|[*])$" patternDescription:"an action such as profile.update, or profile.* for all of a kind" doc:"Such as profile.update, or profile.* for all of a kind." example:"profile.*"`
+	Result   string `query:"result" maxLength:"64" doc:"ok, the code of a refusal such as forbidden, or refused for every code."`
+	Format   string `query:"format" enum:"json,jsonl" doc:"jsonl: everything that fits, newest first, one JSON object a line. page, limit and after do not apply. Default: from Accept, else json."`
+
+	from, to time.Time
+}
+
+// Resolve checks the times.
+func (in *auditList) Resolve(ctx huma.Context) []error {
+	var f faults
+	in.check(&f)
+	return append(in.Paging.Resolve(ctx), f.errors()...)
+}
+
+func (in *auditList) check(f *faults) {
+	for _, t := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"query.from", in.From, &in.from}, {"query.to", in.To, &in.to}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, t.text)
+		f.require(err == nil, t.name, "Enter a time such as 2026-11-21T14:06:00Z.")
+		*t.to = at
+	}
+}
+
+// of returns the list for package store, of what the caller sees.
+func (in *auditList) of(c *caller) store.AuditList {
+	return store.AuditList{Workspaces: c.Sees.Filter(), From: in.from, To: in.to, KeyID: in.KeyID, ObjectID: in.ObjectID,
+		Action: in.Action, Result: in.Result, After: in.After, Limit: in.Limit, Offset: in.offset()}
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {
-	found, err := s.store.ListAudit(ctx, store.AuditList{Workspaces: callerOf(ctx).Sees.Filter(), Action: in.Action, After: in.After,
-		Limit: in.Limit, Offset: in.offset()})
+	found, err := s.store.ListAudit(ctx, in.of(callerOf(ctx)))
 	if err != nil {
 		return nil, err
 	}
-	return answerList(found, in.Paging, func(a store.Audit) (auditJSON, error) {
-		detail := map[string]any{}
-		err := json.Unmarshal([]byte(a.Detail), &detail)
-		return auditJSON{a.ID, runs.Millis(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote,
-			a.RequestID, detail}, err
-	})
+	return answerList(found, in.Paging, auditFrom)
+}
+
+// auditRoute is the pattern of the log. huma serves its pages; lines are written as they are read.
+const auditRoute = "GET " + Prefix + "/audit"
+
+// auditLines is the media type of lines (https://jsonlines.org).
+const auditLines = "application/jsonl"
+
+// asksForLines reports whether a request of the log wants lines.
+func asksForLines(r *http.Request) bool {
+	if format := r.URL.Query().Get("format"); format != "" {
+		return format == "jsonl"
+	}
+	first, _, _ := strings.Cut(requestOf(r.Context()).accept, ",")
+	kind, _, _ := strings.Cut(first, ";")
+	return strings.EqualFold(strings.TrimSpace(kind), auditLines)
+}
+
+// auditQuery reads the filters of a request for lines as huma reads those of a page.
+func auditQuery(r *http.Request) (in auditList, err error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	var f faults
+	f.require(err == nil, "query", "The query cannot be read. Write & between parameters, and % as %25.")
+	known := map[string]*string{"from": &in.From, "to": &in.To, "keyId": &in.KeyID, "objectId": &in.ObjectID, "action": &in.Action,
+		"result": &in.Result, "format": &in.Format}
+	for name, values := range query {
+		into, ok := known[name]
+		switch {
+		case !ok:
+			f.add("query."+strings.ToValidUTF8(name, ""), "Unknown parameter of an export. Remove it, or check its spelling.", nil)
+		case len(values) > 1:
+			f.add("query."+name, "Give this parameter once.", nil)
+		default:
+			*into = values[0]
+		}
+	}
+	in.check(&f)
+	return in, f.problem()
+}
+
+// auditPart is how many entries are read at a time.
+const auditPart = 500
+
+// exportAudit streams every entry that fits, newest first. Later ones do not disturb it.
+func (s *API) exportAudit(w http.ResponseWriter, r *http.Request) error {
+	in, err := auditQuery(r)
+	if err != nil {
+		return err
+	}
+	ctx, release, err := s.longLived(r.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
+	l := in.of(callerOf(ctx))
+	l.Limit, l.Offset, l.Uncounted = auditPart, 0, true
+	page, err := s.store.ListAudit(ctx, l)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", auditLines)
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	rc := http.NewResponseController(w)
+	defer rc.SetWriteDeadline(time.Time{}) //nolint:errcheck // without a deadline there is none to remove
+	for {
+		var text []byte
+		for _, row := range page.Rows {
+			entry, err := auditFrom(row)
+			if err == nil {
+				var line []byte
+				line, err = json.Marshal(entry, json.Deterministic(true))
+				text = append(append(text, line...), '\n')
+			}
+			if err != nil {
+				s.log.Warn("export failed", "request", requestID(ctx), "cause", err)
+				panic(http.ErrAbortHandler) // the client must see that the answer is incomplete
+			}
+		}
+		rc.SetWriteDeadline(time.Now().Add(s.writeTime)) //nolint:errcheck // as above
+		if _, err := w.Write(text); err != nil || !page.More {
+			return nil // the client has disconnected, or has everything
+		}
+		l.After = page.Next.String()
+		if page, err = s.store.ListAudit(ctx, l); err != nil {
+			s.log.Warn("export failed", "request", requestID(ctx), "cause", err)
+			panic(http.ErrAbortHandler)
+		}
+	}
 }
 
 type secretJSON struct {

@@ -57,12 +57,16 @@ func (c *caller) has(want store.Right) bool { return c != nil && c.Has(want) }
 // sees reports whether the key may see the workspace.
 func (c *caller) sees(workspace string) bool { return c.Sees.Sees(workspace) }
 
-// environmentID stands for WARREN_API_KEY where the ids of other keys stand.
-const environmentID = "environment"
+// environmentID stands for WARREN_API_KEY where the ids of other keys stand, and environmentName where their names do.
+const (
+	environmentID   = "environment"
+	environmentName = "WARREN_API_KEY"
+)
 
 // newEnvironmentCaller returns the holder of WARREN_API_KEY: every scope, every workspace.
 func newEnvironmentCaller(key string) *caller {
-	return &caller{Holder: store.Holder{KeyID: environmentID, Rights: store.AllRights(), Sees: store.All()}, mark: EnvironmentMark(key)}
+	return &caller{Holder: store.Holder{KeyID: environmentID, Name: environmentName,
+		Rights: store.AllRights(), Sees: store.All()}, mark: EnvironmentMark(key)}
 }
 
 // EnvironmentMark returns the mark of WARREN_API_KEY in capabilities. It changes with the key's value.

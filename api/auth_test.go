@@ -98,6 +98,7 @@ func routeTable() map[string]route {
 		"GET " + p + "/workspaces/{id}":               {scope: "read"},
 		"PUT " + p + "/workspaces/{id}":               {scope: "admin", body: `{"name":"renamed"}`},
 		"PATCH " + p + "/workspaces/{id}":             {scope: "admin", body: `{"name":"renamed"}`},
+		"DELETE " + p + "/workspaces/{id}":            {scope: "admin"},
 		"GET " + p + "/server":                        {scope: "admin"},
 		"GET " + p + "/browsers":                      {scope: "read"},
 		"POST " + p + "/browsers":                     {scope: "admin", body: `{"version":"131"}`},

@@ -186,6 +186,9 @@ func (s *API) batch(ctx context.Context, in *batchRequest) (*batchBody, error) {
 		return nil, err
 	}
 	defer release()
+	if err := s.recordBatch(ctx, "", &in.Body, in.Body.IDs); err != nil {
+		return nil, err
+	}
 	results := make([]batchResultJSON, len(in.Body.IDs))
 	slots := make(chan struct{}, batchAtOnce)
 	var wg sync.WaitGroup
@@ -202,6 +205,18 @@ func (s *API) batch(ctx context.Context, in *batchRequest) (*batchBody, error) {
 	}
 	wg.Wait()
 	return &batchBody{Status: http.StatusOK, Body: batchAnswer{results: &batchJSON{results}}}, nil
+}
+
+// recordBatch records what is asked of many profiles, before the first of them changes.
+func (s *API) recordBatch(ctx context.Context, workspace string, in *batchInput, ids []string) error {
+	detail := map[string]any{"action": in.Action, "count": len(ids), "profileIds": some(ids)}
+	if len(in.Tags.Value) > 0 {
+		detail["tags"] = in.Tags.Value
+	}
+	if in.ProxyID.Set {
+		detail["proxyId"] = orNull(in.ProxyID.Value)
+	}
+	return s.audit(ctx, "profiles.batch", workspace, "", detail)
 }
 
 // dealTo deals proxies to the profiles of some ids; without proxies in the request none. The caller must call release.
@@ -248,7 +263,7 @@ func (s *API) batchOne(ctx context.Context, id string, in *batchInput) batchResu
 
 // batchRefused is the result of a profile for which the action failed.
 func (s *API) batchRefused(ctx context.Context, id string, err error) batchResultJSON {
-	p := occurrence(ctx, s.log, fromError(err))
+	p := occurrence(ctx, s.log, fromError(s.withUse(ctx, err)))
 	return batchResultJSON{ID: id, Status: p.Status, Error: p}
 }
 

@@ -155,11 +155,13 @@ func (s *API) fitsAnswer(m *manyProfiles, f *faults) error {
 // push every other event out of the log.
 func (s *API) createProfiles(ctx context.Context, in *batchCreate) (*listBody[profileJSON], error) {
 	if made := requestOf(ctx).made; made != "" {
+		nothingToRecord(ctx)
 		return s.madeBefore(ctx, made)
 	}
 	m := in.newProfiles()
 	first, last := m.each[0].ID, m.each[len(m.each)-1].ID
-	err := s.store.Write(ctx, func(q *store.Queries) error {
+	about(ctx, m.row.WorkspaceID, "", map[string]any{"count": len(m.each), "first": first, "last": last})
+	err := s.change(ctx, func(q *store.Queries) error {
 		f, err := s.mergeMany(ctx, q, in, m)
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err

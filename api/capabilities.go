@@ -106,6 +106,8 @@ func (s *API) createCapability(ctx context.Context, in *capabilityRequest) (*cre
 	if err != nil {
 		return nil, err
 	}
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"capabilityId": made.ID, "name": in.Body.Name, "readonly": in.Body.Readonly,
+		"files": in.Body.Files})
 	out := &createdCapability{Prefix + "/profiles/" + row.ID + "/capabilities/" + made.ID,
 		madeCapabilityJSON{CapabilityJSON: capabilityFrom(made)}}
 	ws, cdp, live := s.endpoints(ctx, secret)

@@ -218,6 +218,7 @@ func (s *API) checkAll(ctx context.Context, in *checkAllRequest) (*checkAllBody,
 		targets = append(targets, s.pool.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID,
 			Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
+	about(ctx, in.Body.WorkspaceID.Value, "", map[string]any{"count": len(targets)})
 	return &checkAllBody{"application/x-ndjson", len(targets), "no", func(hc huma.Context) {
 		if err := s.streamChecks(hc, targets); err != nil {
 			s.log.Error("checks broke off", "request", requestID(hc.Context()), "cause", err)

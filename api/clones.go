@@ -120,6 +120,7 @@ type cloneBody struct {
 
 func (s *API) cloneProfile(ctx context.Context, in *cloneRequest) (*cloneBody, error) {
 	if made := requestOf(ctx).made; made != "" {
+		nothingToRecord(ctx)
 		before, err := s.madeBefore(ctx, made)
 		if err != nil {
 			return nil, err
@@ -135,15 +136,16 @@ func (s *API) cloneProfile(ctx context.Context, in *cloneRequest) (*cloneBody, e
 		return nil, err
 	}
 	m := in.Body.clonesOf(row)
+	ids := make([]string, len(m.each))
+	for i, p := range m.each {
+		ids[i] = p.ID
+	}
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"count": len(ids), "profileIds": some(ids), "data": from != nil})
 	insert := func(q *store.Queries) error { return s.insertClones(ctx, q, m) }
 	if from == nil {
-		err = s.store.Write(ctx, insert)
-	} else {
-		ids := make([]string, len(m.each))
-		for i, p := range m.each {
-			ids[i] = p.ID
-		}
-		err = s.runs.Snapshots().Clone(context.WithoutCancel(ctx), *from, ids, insert)
+		err = s.change(ctx, insert)
+	} else if err = s.hasRoom(ctx, row.WorkspaceID); err == nil {
+		err = recordedUnless(ctx, s.runs.Snapshots().Clone(context.WithoutCancel(ctx), *from, ids, withEntry(ctx, insert)))
 	}
 	if err != nil {
 		return nil, err

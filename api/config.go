@@ -6,6 +6,9 @@ import (
 	"net/netip"
 )
 
+// Prefix is the path below which all operations are.
+const Prefix = "/api/v1"
+
 // Config holds the settings of the API.
 type Config struct {
 	Version      map[string]string // the answer of GET /version
@@ -18,6 +21,7 @@ type Config struct {
 	Key          string            // WARREN_API_KEY; empty: none
 	AllowPrivate bool              // whether profiles may reach private networks
 	UploadLimit  int64             // maximum size of one upload in bytes; 0: runs.MaxUpload
+	AuditDays    int               // days that entries of the audit log are kept; 0: for ever
 	Settings     []Flag            // what the server was started with, without secrets
 	OpenFiles    int               // limit of open file descriptors; 0: unknown
 }

@@ -227,6 +227,9 @@ func (s *API) putUpload(w http.ResponseWriter, r *http.Request) error {
 	} else if !running {
 		return runs.NotRunning()
 	}
+	if err := s.hasRoom(r.Context(), row.WorkspaceID); err != nil {
+		return err
+	}
 	if b, ok := r.Body.(*timedBody); ok {
 		b.step = bodyTime // a large file may take longer as long as bytes arrive
 	}
@@ -243,6 +246,9 @@ func (s *API) putUpload(w http.ResponseWriter, r *http.Request) error {
 	size, path, err := s.runs.Upload(row.ID, name, keyedBody{r.Body, ctx}, r.ContentLength, cmp.Or(s.cfg.UploadLimit, runs.MaxUpload))
 	if err != nil {
 		return uploadProblem(r, err)
+	}
+	if err := s.audit(r.Context(), "upload.write", row.WorkspaceID, row.ID, map[string]any{"name": name, "size": size}); err != nil {
+		return err
 	}
 	return writeJSON(w, r, http.StatusOK, UploadJSON{Name: name, Size: size, Path: path})
 }

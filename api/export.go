@@ -70,10 +70,10 @@ func (s *API) exportProxies(ctx context.Context, in *exportRequest) (*huma.Strea
 	if own := c.Sees.Workspaces(); workspace == "" && len(own) == 1 {
 		workspace = own[0]
 	}
-	if in.Secrets { // others show no secret, and readers could fill the disk with audit rows
-		if err := s.audit(ctx, "proxies.export", workspace, "", in.detail(len(ids), format)); err != nil {
-			return nil, err
-		}
+	if !in.Secrets { // nothing secret is shown, and readers could fill the disk with entries
+		nothingToRecord(ctx)
+	} else if err := s.audit(ctx, "proxies.export", workspace, "", in.detail(len(ids), format)); err != nil {
+		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		kinds := map[string][2]string{"text": {"text/plain; charset=utf-8", "txt"}, "csv": {"text/csv; charset=utf-8", "csv"},

@@ -196,7 +196,7 @@ func TestSecrets(t *testing.T) {
 		t.Error(r)
 	}
 	a.as(secrets).do(t, "GET", "/proxies/"+without+"/secret", nil).refused(t, 404, "proxy_not_found")
-	a.do(t, "GET", "/audit", nil).want(t, 200).equal(t, "total", 0)
+	a.do(t, "GET", "/audit?action=proxy.secret&result=ok", nil).want(t, 200).equal(t, "total", 0)
 
 	req := a.as(secrets).request(t, "GET", "/proxies/"+with+"/secret", nil)
 	req.Header.Set("X-Forwarded-For", "203.0.113.9")
@@ -204,8 +204,7 @@ func TestSecrets(t *testing.T) {
 	a.send(t, req).want(t, 200).equal(t, "password", canary)
 	a.do(t, "GET", "/proxies/"+without+"/secret", nil).want(t, 200).equal(t, "password", nil)
 	a.as(secrets).do(t, "GET", "/proxies/export?secrets=true&format=csv&tag=x&search=y", nil).want(t, 200)
-	list := a.do(t, "GET", "/audit", nil).want(t, 200)
-	list.equal(t, "total", 3)
+	list := a.do(t, "GET", "/audit?result=ok", nil).want(t, 200)
 	for member, want := range map[string]any{"data.2.action": "proxy.secret", "data.2.objectId": with, "data.2.workspaceId": "w",
 		"data.2.keyId": keyID, "data.2.keyName": "test", "data.2.remote": "203.0.113.9",
 		"data.2.requestId": "the-request", "data.2.detail": map[string]any{}, "data.1.objectId": without, "data.1.keyId": "environment",
@@ -214,7 +213,7 @@ func TestSecrets(t *testing.T) {
 			"format": "csv", "secrets": true, "tag": []string{"x"}, "search": "y"}} {
 		list.equal(t, member, want)
 	}
-	a.do(t, "GET", "/audit?action=proxies.export", nil).want(t, 200).equal(t, "total", 1)
+	a.do(t, "GET", "/audit?result=ok&action=proxies.export", nil).want(t, 200).equal(t, "total", 1)
 	bytes := a.do(t, "POST", "/proxies", `{"url":"socks5://u:%ff%fe@bytes.example:1"}`).want(t, 201).text("id")
 	odd := a.do(t, "GET", "/proxies/"+bytes+"/secret", nil).want(t, 200)
 	odd.equal(t, "password", nil)
@@ -224,18 +223,19 @@ func TestSecrets(t *testing.T) {
 	a.do(t, "GET", "/audit?action=nope", nil).invalid(t, "query.action")
 	var walked []string
 	for after := "first"; after != ""; {
-		page := a.do(t, "GET", "/audit?limit=1"+map[bool]string{true: "", false: "&after=" + after}[after == "first"], nil).want(t, 200)
+		page := a.do(t, "GET", "/audit?result=ok&action=proxy.secret&limit=1"+
+			map[bool]string{true: "", false: "&after=" + after}[after == "first"], nil).want(t, 200)
 		walked = append(walked, page.each("id")...)
 		if after = ""; page.at("hasMore") == true {
 			after = walked[len(walked)-1]
 		}
 	}
-	if len(walked) != 4 || !slices.Equal(walked[1:], list.each("id")) {
+	if len(walked) != 3 || !slices.Equal(walked[1:], list.each("id")[1:3]) {
 		t.Errorf("walked %v", walked)
 	}
 	a.as(reader).do(t, "GET", "/audit", nil).refused(t, 403, "forbidden")
 	admin, _ := a.newKey(t, "admin", "v")
-	a.as(admin).do(t, "GET", "/audit", nil).want(t, 200).equal(t, "total", 1)
+	a.as(admin).do(t, "GET", "/audit?result=ok&action=proxy.secret", nil).want(t, 200).equal(t, "total", 1)
 	if strings.Contains(string(list.body), canary) || strings.Contains(a.log.String(), canary) {
 		t.Error("the audit or the log has the password")
 	}

@@ -142,7 +142,7 @@ func (s *API) deleteExtension(ctx context.Context, in *extensionDelete) (*struct
 	sees := callerOf(ctx).Sees.Filter()
 	var row store.Extension
 	kept := true
-	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+	err := s.change(ctx, func(q *store.Queries) (err error) {
 		if row, err = extensionRow(ctx, q, in.ID); err != nil {
 			return err
 		}
@@ -157,9 +157,7 @@ func (s *API) deleteExtension(ctx context.Context, in *extensionDelete) (*struct
 		if row, err = q.DeleteExtension(ctx, store.DeleteExtensionParams{ID: row.ID, Workspaces: sees}); err != nil {
 			return err
 		}
-		if err := s.auditExtension(ctx, q, "extension.delete", row); err != nil {
-			return err
-		}
+		aboutExtension(ctx, row)
 		kept, err = q.HasPackage(ctx, row.Sha256)
 		return err
 	})
@@ -175,14 +173,10 @@ func (s *API) deleteExtension(ctx context.Context, in *extensionDelete) (*struct
 	return nil, nil
 }
 
-// auditExtension records who adds or deletes code that sees pages.
-func (s *API) auditExtension(ctx context.Context, q *store.Queries, action string, row store.Extension) error {
-	entry, err := s.auditEntry(ctx, action, row.WorkspaceID, row.ID, map[string]any{"extensionId": row.ExtensionID,
-		"name": truncate(row.Name, maxMember), "version": row.Version, "sha256": row.Sha256})
-	if err != nil {
-		return err
-	}
-	return store.ErrorOf(q.InsertAudit(ctx, entry))
+// aboutExtension says which code that sees pages is added or deleted.
+func aboutExtension(ctx context.Context, row store.Extension) {
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"extensionId": row.ExtensionID, "name": truncate(row.Name, maxMember),
+		"version": row.Version, "sha256": row.Sha256})
 }
 
 // sweepPackages has remove called with the packages that workspaces have or that runs have loaded, while no package comes or goes.

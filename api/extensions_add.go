@@ -177,7 +177,8 @@ func (s *API) insertExtension(ctx context.Context, p *extensions.Package, row st
 	if err := s.runs.Packages().Unpack(p, row.Sha256); err != nil {
 		return err
 	}
-	err := s.store.Write(ctx, func(q *store.Queries) error {
+	aboutExtension(ctx, row)
+	err := s.change(ctx, func(q *store.Queries) error {
 		if err := hasPackage(ctx, q, row); err != nil {
 			return err
 		}
@@ -185,9 +186,6 @@ func (s *API) insertExtension(ctx context.Context, p *extensions.Package, row st
 			return err
 		}
 		if err := q.InsertExtension(ctx, store.InsertExtensionParams(row)); err != nil {
-			return err
-		}
-		if err := s.auditExtension(ctx, q, "extension.add", row); err != nil {
 			return err
 		}
 		return recordCreated(ctx, q, row.ID)

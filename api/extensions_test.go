@@ -115,14 +115,14 @@ func TestExtensions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.srv.Sweep(t.Context()); err != nil {
+	if err := a.srv.Sweep(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	if names := a.unpackedPackages(t); len(names) != 1 || names[0] != ".new-part" {
 		t.Errorf("after the sweep there is %v", names)
 	}
-	a.do(t, "GET", "/audit?action=extension.add", nil).want(t, 200).equal(t, "total", 2)
-	a.do(t, "GET", "/audit?action=extension.delete", nil).want(t, 200).equal(t, "data.0.objectId", other.text("id"))
+	a.do(t, "GET", "/audit?result=ok&action=extension.add", nil).want(t, 200).equal(t, "total", 2)
+	a.do(t, "GET", "/audit?result=ok&action=extension.delete", nil).want(t, 200).equal(t, "data.0.objectId", other.text("id"))
 }
 
 // zeros is an endless body.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"warren/problem"
 	"warren/runs"
+	"warren/store"
 )
 
 // Connects CDP clients and viewers with runs, by a capability or an API key. The process of the run handles frames and input.
@@ -42,8 +44,31 @@ func (s *API) byCapability(w http.ResponseWriter, r *http.Request, root string, 
 	if err != nil {
 		return err
 	}
+	if err := s.recordOpening(r, c, strings.Trim(root, "/")+".open"); err != nil {
+		return err
+	}
 	pass(w, r.WithContext(ctx), process, runs.Rights{Readonly: c.Readonly, Files: c.Files}, root+secret)
 	return nil
+}
+
+// recordOpening records that somebody with a capability opens a connection that stays. Its key is the one that the capability was made
+// for.
+func (s *API) recordOpening(r *http.Request, c *runs.Capability, action string) error {
+	if !isUpgrade(r) {
+		return nil
+	}
+	req := requestOf(r.Context())
+	req.remote = s.clientIP(r)
+	req.audit = auditState{action: action, workspace: c.Workspace(), object: c.Profile(), by: newCaller(store.Holder{KeyID: c.Key}),
+		detail: map[string]any{"capabilityId": c.ID, "readonly": c.Readonly}}
+	if strings.HasPrefix(c.Key, environmentID) {
+		req.audit.by.KeyID, req.audit.by.Name = environmentID, environmentName
+	} else if key, err := s.store.Read().GetKey(r.Context(), store.GetKeyParams{ID: c.Key}); err == nil {
+		req.audit.by.Name = key.Name
+	} else if !errors.Is(err, store.ErrNoRow) {
+		return err
+	}
+	return s.change(r.Context(), func(*store.Queries) error { return nil })
 }
 
 func noSuchRun() *problem.Error {
@@ -67,6 +92,12 @@ func (s *API) byKey(name string, pass passTo) func(http.ResponseWriter, *http.Re
 			return err
 		}
 		defer release()
+		about(ctx, row.WorkspaceID, row.ID, nil)
+		if isUpgrade(r) {
+			if err := s.finishAudit(ctx); err != nil {
+				return err
+			}
+		}
 		pass(w, r.WithContext(ctx), process, runs.Rights{Files: callerOf(ctx).has(scopeFiles)},
 			Prefix+"/profiles/"+r.PathValue("id")+"/"+name)
 		return nil

@@ -219,7 +219,7 @@ func TestIdempotencyFreed(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.once(t, "old", "POST", "/profiles", `{"name":"new"}`).want(t, 201)
-	if err := a.srv.Sweep(t.Context()); err != nil {
+	if err := a.srv.Sweep(t.Context(), true); err != nil {
 		t.Error(err)
 	}
 	// a sweep keeps recent answers

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"mime"
 	"slices"
 	"strconv"
@@ -191,7 +192,15 @@ func (s *API) importProxies(ctx context.Context, in *importRequest) (*struct{ Bo
 		}
 	}
 	var err error
+	if in.DryRun {
+		nothingToRecord(ctx)
+	}
+	about(ctx, in.workspace, "", map[string]any{"lines": len(in.lines), "count": len(once)})
+	err = s.fitsQuota(ctx, in, once)
 	for part := range slices.Chunk(once, importPart) {
+		if err != nil {
+			break
+		}
 		if err = s.importPart(ctx, in, part, out.Results); err != nil {
 			break
 		}
@@ -232,6 +241,35 @@ func (out *ImportAnswer) count() (made int) {
 	return made
 }
 
+// fitsQuota refuses an import that would exceed the quota of the workspace, before its first part is written.
+func (s *API) fitsQuota(ctx context.Context, in *importRequest, once []int) error {
+	q := s.store.Read()
+	row, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: in.workspace})
+	if errors.Is(err, store.ErrNoRow) || err == nil && (row.QuotaProxies == nil || in.DryRun) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	missing := int64(0)
+	for part := range slices.Chunk(once, importPart) {
+		rows := make([]store.Proxy, len(part))
+		for i, line := range part {
+			v := in.lines[line].value
+			rows[i] = store.Proxy{Type: string(v.Type), Host: v.Host, Port: int64(v.Port), Username: v.Username}
+		}
+		found, err := q.FindAddresses(ctx, in.workspace, callerOf(ctx).Sees.Filter(), rows)
+		if err != nil {
+			return err
+		}
+		missing += int64(len(part) - len(found))
+	}
+	if missing > 0 && row.ProxyCount+missing > *row.QuotaProxies {
+		return &store.QuotaError{Quota: "proxies", Workspace: in.workspace}
+	}
+	return nil
+}
+
 // importPart writes some lines, and their results.
 func (s *API) importPart(ctx context.Context, in *importRequest, part []int, results []importResultJSON) error {
 	rows := make([]store.Proxy, len(part))
@@ -252,7 +290,7 @@ func (s *API) importPart(ctx context.Context, in *importRequest, part []int, res
 	if in.DryRun {
 		found, err = s.store.Read().FindAddresses(ctx, in.workspace, c.Sees.Filter(), rows)
 	} else {
-		err = s.store.Write(ctx, func(q *store.Queries) (err error) {
+		err = s.change(ctx, func(q *store.Queries) (err error) {
 			found, err = addMissing(ctx, q, in.workspace, c.Sees.Filter(), rows)
 			return err
 		})

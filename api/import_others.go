@@ -287,6 +287,9 @@ func (a *arrival) noneTaken() error {
 
 // begin writes everything.
 func (a *arrival) begin(ctx context.Context) error {
+	if err := a.hasRoom(ctx, a.workspace); err != nil {
+		return err
+	}
 	at := now()
 	if err := a.store.Write(ctx, func(q *store.Queries) error { // the cookies are sealed with the workspace's secret
 		return a.workspaces.ensure(ctx, q, a.workspace, at)
@@ -302,23 +305,16 @@ func (a *arrival) begin(ctx context.Context) error {
 	if len(ids) == 1 {
 		object = ids[0]
 	}
-	entry, err := a.auditEntry(ctx, "profiles.import", a.workspace, object, map[string]any{"count": len(ids), "profileIds": ids,
-		"format": a.out.Format})
-	if err != nil {
-		return err
-	}
-	err = a.runs.Begin(ctx, all, func(q *store.Queries) error {
+	about(ctx, a.workspace, object, map[string]any{"count": len(ids), "profileIds": some(ids), "format": a.out.Format})
+	err := recordedUnless(ctx, a.runs.Begin(ctx, all, withEntry(ctx, func(q *store.Queries) error {
 		if err := a.chooseProxies(ctx, q); err != nil {
 			return err
 		}
 		if err := a.insert(ctx, q, at); err != nil {
 			return err
 		}
-		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
-			return err
-		}
 		return recordCreated(ctx, q, strings.Join(ids, " "))
-	})
+	})))
 	a.workspaces.wrote(a.workspace, err)
 	if err == nil {
 		a.publish(object)

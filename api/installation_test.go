@@ -105,7 +105,7 @@ func TestInstallBrowser(t *testing.T) {
 		t.Errorf("%s is not among %s", program, list)
 	}
 	a.install(t, "131.0.6778.204").want(t, 202).equal(t, "status", "done") // it is there already
-	a.do(t, "GET", "/audit?action=browser.install", nil).want(t, 200).equal(t, "total", 2)
+	a.do(t, "GET", "/audit?result=ok&action=browser.install", nil).want(t, 200).equal(t, "total", 2)
 	a.profile(t, "workspaceId", "a")
 	for _, r := range others {
 		if r.says(t, "profile.created"); strings.Contains(r.all(), "browser.") {

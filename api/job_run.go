@@ -47,6 +47,10 @@ func (s *API) startJob(ctx context.Context, in *batchInput) (*batchBody, error) 
 	if err := s.keys.confirm(ctx, by); err != nil { // it may have been revoked before it was registered
 		j.stop()
 	}
+	if err := s.recordBatch(ctx, j.workspace, in, j.ids); err != nil {
+		j.stop()
+		s.log.Error("a job is cancelled, since it cannot be recorded", "cause", err)
+	}
 	began := j.show()
 	s.tellOfJob("job.created", j, began)
 	go func() {

@@ -127,7 +127,8 @@ func (k *keyring) add(ctx context.Context, key, name string, scopes []store.Righ
 	if err != nil {
 		return store.Key{}, err
 	}
-	err = k.store.Write(ctx, func(q *store.Queries) error {
+	about(ctx, "", row.ID, map[string]any{"name": name, "scopes": scopes, "workspaces": workspaces, "expiresAt": millisOrNil(expires)})
+	err = changeIn(ctx, k.store, func(q *store.Queries) error {
 		for _, w := range workspaces {
 			if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: w, Now: row.CreatedAt}); err != nil {
 				return err
@@ -184,21 +185,26 @@ func (s *API) revokeKey(ctx context.Context, in *struct {
 // revoke revokes a key that the caller sees, and the session keys that came from it.
 func (s *API) revoke(ctx context.Context, id string) error {
 	var ended []string
-	err := s.store.Write(ctx, func(q *store.Queries) error {
+	err := s.change(ctx, func(q *store.Queries) error {
 		at := now()
 		n, err := q.RevokeKey(ctx, store.RevokeKeyParams{ID: id, RevokedAt: at, Workspaces: callerOf(ctx).Sees.Filter()})
-		if err != nil || n == 0 {
+		if err == nil && n == 0 {
+			err = problem.Missing("key")
+		}
+		if err != nil {
 			return err
 		}
+		row, err := q.GetKey(ctx, store.GetKeyParams{ID: id})
+		if err != nil {
+			return err
+		}
+		about(ctx, "", id, map[string]any{"name": row.Name})
 		sessions, err := q.RevokeSessionsOf(ctx, store.RevokeSessionsOfParams{Parent: id, RevokedAt: at})
 		ended = append(sessions, id)
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	if len(ended) == 0 {
-		return problem.Missing("key")
 	}
 	s.endKeys(ctx, ended)
 	return nil

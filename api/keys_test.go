@@ -229,7 +229,7 @@ func TestLastUse(t *testing.T) {
 	key, _ := a.newKey(t, "read")
 	before := time.Now().UTC().Format(shownTime)
 	a.as(key).do(t, "GET", "/profiles", nil).want(t, 200)
-	if err := a.srv.Sweep(t.Context()); err != nil {
+	if err := a.srv.Sweep(t.Context(), true); err != nil {
 		t.Error(err)
 	}
 	if got := a.do(t, "GET", "/keys", nil).want(t, 200).text("data.0.lastUsedAt"); got < before {

@@ -148,6 +148,9 @@ func showPictures(o *huma.OpenAPI) {
 	shot := binary("the bytes", "image/png", "image/jpeg", "image/webp")
 	o.Paths["/profiles/{id}/screenshot"].Get.Responses["200"].Content = shot
 	o.Paths["/profiles/{id}/pdf"].Get.Responses["200"].Content = binary("the bytes", "application/pdf")
+	o.Paths["/audit"].Get.Responses["200"].Content[auditLines] = &huma.MediaType{
+		Schema:  &huma.Schema{Type: huma.TypeString, Description: "A line for each entry: a JSON object as in `data`."},
+		Example: *jsonText(auditJSON{}.example()) + "\n"}
 	o.Paths["/proxies/check-all"].Post.Responses["200"].Content = map[string]*huma.MediaType{"application/x-ndjson": {
 		Schema: &huma.Schema{Type: huma.TypeString,
 			Description: "A line for each proxy: a JSON object as `POST /proxies/{id}/check` answers it."},

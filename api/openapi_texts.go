@@ -244,9 +244,10 @@ var descriptions = map[string]string{
 		"of the same sites, and replace-all all others.",
 	"clearProfile": "Removes data of a profile that runs or not. `storage` is localStorage, IndexedDB, caches of service workers and " +
 		"the like. Each request is recorded (GET /audit).",
-	"listAudit": "Newest first: each read of a proxy's password, each export with secrets, each export and import of profiles, each " +
-		"read and change of cookies and storage, each workspace made or renamed, and each request to install a browser. A record has " +
-		"the key, the action, the object, the time and the caller's address. A key that sees some workspaces only sees their records.",
+	"listAudit": "Newest first: every change, every reading of a secret, each client and viewer that connects, and what was refused to a " +
+		"key. Entries are only appended, and `warren check` verifies that none was changed (docs/audit.md). With " +
+		"`Accept: application/jsonl` or `format=jsonl` the answer is a stream of all that fits. A key that sees some workspaces only " +
+		"sees their entries.",
 	"updateProxy": updateProxyText,
 	"patchProxy":  updateProxyText,
 	"deleteProxy": "Refused while a profile uses the proxy: no deletion makes a profile connect directly.",
@@ -268,6 +269,8 @@ var descriptions = map[string]string{
 		"works once, within 10 minutes, and until the server restarts. No body is needed.",
 	"listWorkspaces":  "A workspace is created when a key that may see all workspaces first uses its id, or by POST /workspaces.",
 	"createWorkspace": "Only an id that the key sees. The change is recorded (GET /audit).",
+	"deleteWorkspace": "Only an empty one: `contents` of the refusal says what it has. The trash counts, and so do valid keys that name " +
+		"it. What somebody makes in it at the same time makes the workspace anew, without its name, defaults and quotas.",
 	"updateWorkspace": updateWorkspaceText,
 	"putWorkspace":    updateWorkspaceText,
 	"getServer": "What `serve` was started with, and what `warren doctor` finds on its machine now. Secrets are never part of it: " +
@@ -289,8 +292,8 @@ const updateScheduleText = "Merges: an absent member stays, `null` resets it to 
 
 // updateWorkspaceText is the description of PUT and PATCH.
 const updateWorkspaceText = "Merges: an absent member stays. The id stays: objects name their workspace by it. `defaults` are settings " +
-	"as those of a template, and are replaced as a whole. Profiles that are there already stay as they are. The change is recorded (GET " +
-	"/audit)."
+	"as those of a template, and are replaced as a whole. Profiles that are there already stay as they are. What would exceed " +
+	"one of `quotas` is refused with 409 `quota_exceeded`. The change is recorded (GET /audit)."
 
 // updateProfileText is the description of PUT and PATCH.
 const updateProfileText = "Merges: an absent member stays, `null` resets it to its default: what the profile's template has now, " +

@@ -39,11 +39,15 @@ type Problem struct {
 	Errors   []problem.Fault `json:"errors,omitempty" doc:"All faults of the request."`
 
 	// Members of single codes (contract, Errors).
-	ExistingID string      `json:"existingId,omitempty" doc:"With duplicate: the existing object."`
-	ProfileIDs []string    `json:"profileIds,omitempty" doc:"With proxy_in_use and extension_in_use: the profiles that use it. With profile_running: those of an export that run."`
-	Check      *pool.Check `json:"check,omitempty" doc:"With proxy_unreachable: the check that failed."`
-	ExitCode   *int        `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
-	Lines      []string    `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`
+	ExistingID string        `json:"existingId,omitempty" doc:"With duplicate: the existing object."`
+	ProfileIDs []string      `json:"profileIds,omitempty" doc:"With proxy_in_use and extension_in_use: the profiles that use it. With profile_running: those of an export that run."`
+	Quota      string        `json:"quota,omitempty" doc:"With quota_exceeded: the quota of the workspace, such as profiles."`
+	Limit      *int64        `json:"limit,omitempty" doc:"With quota_exceeded: what it is."`
+	Use        *int64        `json:"use,omitempty" doc:"With quota_exceeded: what is used now."`
+	Contents   *ContentsJSON `json:"contents,omitempty" doc:"With workspace_not_empty: what it has."`
+	Check      *pool.Check   `json:"check,omitempty" doc:"With proxy_unreachable: the check that failed."`
+	ExitCode   *int          `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
+	Lines      []string      `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`
 
 	Damaged   []snapshots.Damage `json:"damaged,omitempty" doc:"With profile_damaged: what the browser cannot open."`
 	Snapshots []SnapshotJSON     `json:"snapshots,omitempty" doc:"With profile_damaged: what there is to go back to, newest first."`
@@ -88,6 +92,10 @@ func newProblem(e *problem.Error) *Problem {
 		p.ProfileIDs = d
 	case *pool.Check:
 		p.Check = d
+	case usedQuota:
+		p.Quota, p.Limit, p.Use = d.name, &d.limit, &d.use
+	case ContentsJSON:
+		p.Contents = &d
 	case runs.LastWords:
 		p.ExitCode, p.Lines = d.ExitCode, d.Lines
 	case runs.DamagedData:
@@ -299,6 +307,7 @@ func isEchoable(location string, value any) bool {
 // writeProblem sends an error as the answer to r.
 func writeProblem(w http.ResponseWriter, r *http.Request, log *slog.Logger, e *problem.Error) {
 	p := occurrence(r.Context(), log, e)
+	requestOf(r.Context()).code = p.Code
 	for k, v := range p.headers {
 		w.Header()[k] = v
 	}

@@ -71,11 +71,12 @@ func (s *API) mergeCreated(ctx context.Context, q *store.Queries, in *profileCre
 // createProfile checks and inserts in one transaction: no foreign key holds a fallback.
 func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
 	row := newProfile(in.workspace)
-	err := s.store.Write(ctx, func(q *store.Queries) error {
+	err := s.change(ctx, func(q *store.Queries) error {
 		f, err := s.mergeCreated(ctx, q, in, &row)
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
 		}
+		about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name})
 		if err := s.workspaces.ensure(ctx, q, row.WorkspaceID, row.CreatedAt); err != nil {
 			return err
 		}
@@ -176,11 +177,12 @@ func (in *profileUpdate) storedFaults(ctx context.Context, s *API) (f faults, er
 func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBody, error) {
 	sees := callerOf(ctx).Sees.Filter()
 	var row store.Profile
-	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+	err := s.change(ctx, func(q *store.Queries) (err error) {
 		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: sees})
 		if err != nil {
 			return orNotFound(err, "profile")
 		}
+		before := row
 		f, err := s.mergeChange(ctx, q, &in.Body, &row)
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
@@ -192,6 +194,9 @@ func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBod
 		params := updateOf(row)
 		params.Workspaces = sees
 		row, err = q.UpdateProfile(ctx, params)
+		if err == nil {
+			about(ctx, row.WorkspaceID, row.ID, differences(membersOf(in.Body), before, row, s.profile))
+		}
 		return err
 	})
 	if err != nil {

@@ -235,13 +235,14 @@ func (s *API) deleteProfile(ctx context.Context, in *profileDelete) (*struct{}, 
 		return nil, err
 	}
 	defer release()
-	check := func(q *store.Queries) error { return s.unchanged(ctx, q, row.ID, in.IfMatch) }
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name, "permanent": in.Permanent})
+	check := withEntry(ctx, func(q *store.Queries) error { return s.unchanged(ctx, q, row.ID, in.IfMatch) })
 	if in.Permanent {
 		err = s.runs.Erase(ctx, callerOf(ctx).Sees, row.ID, check)
 	} else {
 		err = s.trash(ctx, row.ID, check)
 	}
-	if err != nil {
+	if recordedUnless(ctx, err) != nil {
 		return nil, err
 	}
 	s.publishChange(ctx, events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID,
@@ -278,8 +279,9 @@ type profileRestore struct {
 
 func (s *API) restoreProfile(ctx context.Context, in *profileRestore) (*ProfileBody, error) {
 	var row store.Profile
-	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+	err := s.change(ctx, func(q *store.Queries) (err error) {
 		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: callerOf(ctx).Sees.Filter()})
+		about(ctx, row.WorkspaceID, in.ID, map[string]any{"name": row.Name})
 		return orNotFound(err, "profile")
 	})
 	if err != nil {

@@ -347,7 +347,8 @@ func (s *API) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, error)
 	if err := s.pool.Seal(&row, in.value); err != nil {
 		return nil, err
 	}
-	err := s.store.Write(ctx, func(q *store.Queries) error {
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name, "type": row.Type, "host": row.Host, "port": row.Port})
+	err := s.change(ctx, func(q *store.Queries) error {
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
 			return err
 		}
@@ -406,9 +407,11 @@ func (s *API) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, err
 	c := callerOf(ctx)
 	var row store.Proxy
 	var moved bool
-	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+	err := s.change(ctx, func(q *store.Queries) (err error) {
 		if row, err = proxyAsRead(ctx, q, c, in.ID, ""); err == nil {
+			before := row
 			moved, err = s.rewriteProxy(ctx, q, &row, in, c)
+			about(ctx, row.WorkspaceID, row.ID, differences(membersOf(in.Body), before, row, s.shown(c)))
 		}
 		return err
 	})
@@ -467,10 +470,11 @@ func (proxyDelete) problems() []*problem.Error {
 func (s *API) deleteProxy(ctx context.Context, in *proxyDelete) (*struct{}, error) {
 	c := callerOf(ctx)
 	var row store.Proxy
-	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+	err := s.change(ctx, func(q *store.Queries) (err error) {
 		if row, err = proxyAsRead(ctx, q, c, in.ID, in.IfMatch); err != nil {
 			return err
 		}
+		about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name, "type": row.Type, "host": row.Host, "port": row.Port})
 		if err := pool.Unused(ctx, q, c.Sees, row); err != nil {
 			return err
 		}

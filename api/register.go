@@ -44,6 +44,7 @@ func (s *API) humaConfig() huma.Config {
 	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
 		if p, ok := v.(*Problem); ok {
 			v = occurrence(ctx.Context(), s.log, p.cause)
+			requestOf(ctx.Context()).code = p.Code
 		}
 		_, isList := v.(lister)
 		body, err := newBody(v) // not in the format's Marshal: the header is not sent yet, so Content-Length can be set
@@ -86,8 +87,11 @@ func add[I, O any](s *API, scope store.Right, pattern, id, summary string, h fun
 			return nil, newProblem(fromError(err))
 		}
 		out, err := h(ctx, in)
+		if err == nil {
+			err = s.finishAudit(ctx)
+		}
 		if err != nil {
-			return nil, newProblem(fromError(err))
+			return nil, newProblem(fromError(s.withUse(ctx, err)))
 		}
 		return out, nil
 	})
@@ -174,7 +178,7 @@ func (s *API) outside(scope store.Right, pattern string, h func(w http.ResponseW
 	s.needs[pattern] = scope
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
-			writeProblem(w, r, s.log, fromError(err))
+			writeProblem(w, r, s.log, fromError(s.withUse(r.Context(), err)))
 		}
 	})
 }

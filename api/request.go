@@ -33,6 +33,9 @@ type request struct {
 	begun          time.Time // when the request's header was read
 	unchanged      bool      // the request asks what would be changed
 	found          found
+	audit          auditState
+	code           string // of the problem that was answered
+	remote         string // the client's address
 }
 
 // require notes the message unless ok.

@@ -33,7 +33,7 @@ func (s *API) logRequest(req *request) {
 		level, message = slog.LevelWarn, "request failed"
 	case isRefusal(status):
 		message = "request refused"
-		if before, ok := s.refusals.Allow(); ok {
+		if before, ok := s.refusalLines.Allow(); ok {
 			level, leftOut = slog.LevelInfo, before
 		}
 	case req.madeChange(status):
@@ -70,7 +70,7 @@ func (r *request) madeChange(status int) bool {
 
 // logLeftOut says how many refusals the log left out since it last said so.
 func (s *API) logLeftOut() {
-	if n := s.refusals.LeftOut(); n > 0 {
+	if n := s.refusalLines.LeftOut(); n > 0 {
 		s.log.Info("refused requests were left out of the log", "leftOut", n)
 	}
 }

@@ -85,7 +85,7 @@ func (s *API) routes() {
 	add(s, scopeWrite, "POST /proxies/import", "importProxies", "Import a list of proxies", s.importProxies)
 	add(s, scopeRead, "GET /proxies/export", "exportProxies", "Export proxies", s.exportProxies)
 	add(s, scopeSecrets, "GET /proxies/{id}/secret", "proxySecret", "Password: read that of a proxy", s.proxySecret)
-	add(s, scopeAdmin, "GET /audit", "listAudit", "Audit: list who read secrets and changed workspaces", s.listAudit)
+	add(s, scopeAdmin, "GET /audit", "listAudit", "Audit: list who changed what, and who read secrets", s.listAudit)
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
 	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
@@ -106,6 +106,7 @@ func (s *API) routes() {
 	add(s, scopeAdmin, "PUT /workspaces/{id}", "putWorkspace", "Update a workspace: its name, and defaults of its profiles",
 		s.updateWorkspace)
 	add(s, scopeAdmin, "PATCH /workspaces/{id}", "updateWorkspace", "Update a workspace (the same as PUT)", s.updateWorkspace)
+	add(s, scopeAdmin, "DELETE /workspaces/{id}", "deleteWorkspace", "Delete an empty workspace", s.deleteWorkspace)
 	add(s, scopeAdmin, "GET /webhooks", "listWebhooks", "List webhooks", s.listWebhooks)
 	add(s, scopeAdmin, "GET /webhooks/{id}", "getWebhook", "Get one webhook", s.getWebhook)
 	add(s, scopeAdmin, "POST /webhooks", "createWebhook", "Create a webhook", s.createWebhook)

@@ -189,11 +189,8 @@ func (in *scheduleCreate) storedFaults(ctx context.Context, s *API) (f faults, e
 
 func (s *API) createSchedule(ctx context.Context, in *scheduleCreate) (*scheduleBody, error) {
 	row := in.row
-	entry, err := s.auditEntry(ctx, "schedule.create", row.WorkspaceID, row.ID, map[string]any{"name": row.Name, "action": row.Action})
-	if err != nil {
-		return nil, err
-	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name, "action": row.Action})
+	err := s.change(ctx, func(q *store.Queries) error {
 		var f faults
 		err := in.Body.checkStored(ctx, q, row, &f)
 		if err := cmp.Or(err, f.problem()); err != nil {
@@ -215,9 +212,6 @@ func (s *API) createSchedule(ctx context.Context, in *scheduleCreate) (*schedule
 			MaxRunMs: row.MaxRunMs, CatchUp: row.CatchUp, NextAt: row.NextAt, PlannedAt: row.PlannedAt, CreatedAt: row.CreatedAt,
 			UpdatedAt: row.UpdatedAt})
 		if err != nil {
-			return err
-		}
-		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
 			return err
 		}
 		return recordCreated(ctx, q, row.ID)
@@ -275,14 +269,13 @@ func (in *scheduleUpdate) merge(ctx context.Context, q *store.Queries, f *faults
 // updateSchedule merges, checks and writes in one transaction. Faults come before If-Match (RFC 9110, 13.2.1).
 func (s *API) updateSchedule(ctx context.Context, in *scheduleUpdate) (*scheduleBody, error) {
 	changed := membersOf(in.Body)
-	entry, err := s.auditEntry(ctx, "schedule.update", "", in.ID, map[string]any{"changed": changed})
-	if err != nil {
-		return nil, err
-	}
 	var row store.Schedule
-	err = s.store.Write(ctx, func(q *store.Queries) error {
+	err := s.change(ctx, func(q *store.Queries) error {
 		var f faults
-		var err error
+		before, err := scheduleRow(ctx, q, in.ID)
+		if err != nil {
+			return err
+		}
 		row, err = in.merge(ctx, q, &f)
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
@@ -298,8 +291,8 @@ func (s *API) updateSchedule(ctx context.Context, in *scheduleUpdate) (*schedule
 		if err != nil {
 			return err
 		}
-		entry.WorkspaceID = row.WorkspaceID
-		return store.ErrorOf(q.InsertAudit(ctx, entry))
+		about(ctx, row.WorkspaceID, row.ID, differences(changed, before, row, showSchedule))
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -316,27 +309,21 @@ type scheduleDelete struct {
 
 // deleteSchedule deletes a schedule. An occurrence that goes on comes to its end.
 func (s *API) deleteSchedule(ctx context.Context, in *scheduleDelete) (*struct{}, error) {
-	entry, err := s.auditEntry(ctx, "schedule.delete", "", in.ID, map[string]any{})
-	if err != nil {
-		return nil, err
-	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
-		row, err := scheduleRow(ctx, q, in.ID)
+	var row store.Schedule
+	err := s.change(ctx, func(q *store.Queries) (err error) {
+		row, err = scheduleRow(ctx, q, in.ID)
 		if err != nil {
 			return err
 		}
 		if !matches(in.IfMatch, row.Revision) {
 			return etagMismatch()
 		}
-		entry.WorkspaceID = row.WorkspaceID
-		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
-			return err
-		}
+		about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name})
 		return store.ErrorOf(q.DeleteSchedule(ctx, store.DeleteScheduleParams{ID: row.ID, Workspaces: callerOf(ctx).Sees.Filter()}))
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "schedule.deleted", Workspace: entry.WorkspaceID, Data: objectEvent{in.ID}})
+	s.events.Publish(events.Event{Type: "schedule.deleted", Workspace: row.WorkspaceID, Data: objectEvent{in.ID}})
 	return nil, nil
 }

@@ -70,7 +70,7 @@ func TestSchedules(t *testing.T) {
 	}
 	events.says(t, `"changed":["everyMs","tag"]`)
 	for action, n := range map[string]int{"create": 1, "update": 5, "delete": 1} {
-		a.do(t, "GET", "/audit?action=schedule."+action, nil).want(t, 200).equal(t, "total", n)
+		a.do(t, "GET", "/audit?result=ok&action=schedule."+action, nil).want(t, 200).equal(t, "total", n)
 	}
 }
 

@@ -17,9 +17,6 @@ import (
 
 // Serves a request: identifies it, checks host, origin and key, and dispatches it to its operation.
 
-// Prefix is the path below which all operations are.
-const Prefix = "/api/v1"
-
 // ProfilePath is the path parameter of operations on one profile.
 type ProfilePath struct {
 	ID string `path:"id" doc:"The profile's id."`
@@ -43,6 +40,7 @@ func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = &req.answer
 	body := limitBodyTime(w, r)
 	defer s.logRequest(req)
+	defer s.recordRefusal(r.Context())
 	defer s.catch(w, r, req)
 	w.Header()["X-Request-Id"] = []string{req.id}
 	w.Header()["X-Content-Type-Options"] = []string{"nosniff"}
@@ -125,14 +123,20 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return fmt.Errorf("no scope is registered for %s", pattern) // only add and stream register patterns
 	}
+	req := requestOf(r.Context())
+	req.remote = s.clientIP(req.http)
+	s.beginAudit(req, pattern)
 	if p := callerOf(r.Context()).may(need); p != nil {
 		return p
 	}
 	if ct := r.Header.Get("Content-Type"); ct != "" {
 		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types are case-insensitive (RFC 9110, 8.3.1); huma compares bytes
 	}
-	requestOf(r.Context()).accept = strings.Join(r.Header.Values("Accept"), ",")
+	req.accept = strings.Join(r.Header.Values("Accept"), ",")
 	r.Header["Accept"] = []string{"application/json"} // operations answer JSON alone; request.accept keeps the original
+	if pattern == auditRoute && asksForLines(r) {
+		return s.exportAudit(w, r)
+	}
 	if s.slow[pattern] {
 		ctx, release, err := s.longLived(r.Context())
 		if err != nil {

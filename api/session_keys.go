@@ -35,7 +35,9 @@ func (k *keyring) addSession(ctx context.Context, key string, parent *caller) (r
 		return row, nil, err
 	}
 	row.Parent = &parent.mark
-	err = k.store.Write(ctx, func(q *store.Queries) error {
+	requestOf(ctx).audit.by = parent // a login link has no key
+	about(ctx, "", row.ID, map[string]any{"name": row.Name})
+	err = changeIn(ctx, k.store, func(q *store.Queries) error {
 		if err := confirmKey(ctx, q, parent); err != nil {
 			return err
 		}

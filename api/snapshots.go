@@ -94,6 +94,7 @@ func (s *API) createSnapshot(ctx context.Context, in *snapshotCreate) (*snapshot
 	if row, err = s.profileRow(ctx, in.ID, false); err != nil {
 		return nil, err
 	}
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"snapshotId": made.ID, "name": made.Name})
 	out := &snapshotBody{Prefix + "/profiles/" + row.ID + "/snapshots/" + made.ID, snapshotFrom(made, row.HeadID)}
 	out.Body.Torn = torn
 	return out, nil
@@ -189,6 +190,7 @@ func (s *API) rollbackProfile(ctx context.Context, in *rollbackRequest) (*struct
 	if err != nil {
 		return nil, err
 	}
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"snapshotId": to.ID})
 	out := &struct{ Body rollbackJSON }{}
 	if kept != nil {
 		out.Body.Kept = new(snapshotFrom(*kept, &to.ID))

@@ -197,6 +197,7 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 	out, o := &startResponse{}, in.Body.options(callerOf(ctx))
 	if in.Body.DryRun {
 		requestOf(ctx).unchanged = true
+		nothingToRecord(ctx)
 		out.Body.dry, err = s.runs.DryRun(ctx, row, o)
 		return out, err
 	}
@@ -204,6 +205,7 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 	if err != nil {
 		return nil, err
 	}
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"runId": answer.RunID, "reused": answer.Reused})
 	out.Body.started, out.Timing = answer, serverTiming(answer.Phases())
 	return out, s.addresses(ctx, answer)
 }

@@ -185,14 +185,12 @@ func (in *templateCreate) storedFaults(ctx context.Context, s *API) (f faults, e
 func (s *API) createTemplate(ctx context.Context, in *templateCreate) (*templateBody, error) {
 	at, c := now(), callerOf(ctx)
 	row := store.Template{ID: store.NewID(), WorkspaceID: in.workspace, Name: in.Body.Name.Value, Revision: 1, CreatedAt: at, UpdatedAt: at}
-	entry, err := s.auditEntry(ctx, "template.create", row.WorkspaceID, row.ID, map[string]any{"name": row.Name})
-	if err != nil {
-		return nil, err
-	}
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name})
+	var err error
 	if row.Settings, err = in.Body.text(); err != nil {
 		return nil, err
 	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
+	err = s.change(ctx, func(q *store.Queries) error {
 		var f faults
 		err := in.Body.checkStored(ctx, s, q, &in.Body, in.workspace, &f)
 		if err := cmp.Or(err, f.problem()); err != nil {
@@ -214,9 +212,6 @@ func (s *API) createTemplate(ctx context.Context, in *templateCreate) (*template
 		row, err = q.InsertTemplate(ctx, store.InsertTemplateParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name,
 			SearchKey: store.Fold(row.Name), Settings: row.Settings, CreatedAt: at, UpdatedAt: at})
 		if err != nil {
-			return err
-		}
-		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
 			return err
 		}
 		return recordCreated(ctx, q, row.ID)
@@ -282,7 +277,7 @@ func (in *templateUpdate) merge(ctx context.Context, s *API, q *store.Queries, r
 func (s *API) updateTemplate(ctx context.Context, in *templateUpdate) (*templateBody, error) {
 	c, changed := callerOf(ctx), in.Body.members()
 	var row store.Template
-	err := s.writeTemplate(ctx, "template.update", in.TemplatePath, &row, map[string]any{"changed": changed}, func(q *store.Queries) error {
+	err := s.writeTemplate(ctx, in.TemplatePath, &row, map[string]any{"changed": changed}, func(q *store.Queries) error {
 		var f faults
 		err := in.merge(ctx, s, q, &row, &f)
 		if err := cmp.Or(err, f.problem()); err != nil {
@@ -306,21 +301,17 @@ func (s *API) updateTemplate(ctx context.Context, in *templateUpdate) (*template
 }
 
 // writeTemplate reads a template, changes it and records who did, in one transaction.
-func (s *API) writeTemplate(ctx context.Context, action string, at TemplatePath, row *store.Template, detail map[string]any,
+func (s *API) writeTemplate(ctx context.Context, at TemplatePath, row *store.Template, detail map[string]any,
 	change func(q *store.Queries) error) error {
-	entry, err := s.auditEntry(ctx, action, "", at.ID, detail)
-	if err != nil {
-		return err
-	}
-	return s.store.Write(ctx, func(q *store.Queries) (err error) {
+	return s.change(ctx, func(q *store.Queries) (err error) {
 		if *row, err = templateAsRead(ctx, q, callerOf(ctx), at.ID, ""); err != nil {
 			return err
 		}
-		entry.WorkspaceID = row.WorkspaceID
 		if err := change(q); err != nil {
 			return err
 		}
-		return store.ErrorOf(q.InsertAudit(ctx, entry))
+		about(ctx, row.WorkspaceID, row.ID, detail)
+		return nil
 	})
 }
 
@@ -332,7 +323,7 @@ type templateDelete struct {
 // deleteTemplate deletes a template. Profiles keep what they got from it.
 func (s *API) deleteTemplate(ctx context.Context, in *templateDelete) (*struct{}, error) {
 	var row store.Template
-	err := s.writeTemplate(ctx, "template.delete", in.TemplatePath, &row, map[string]any{}, func(q *store.Queries) error {
+	err := s.writeTemplate(ctx, in.TemplatePath, &row, map[string]any{}, func(q *store.Queries) error {
 		if !matches(in.IfMatch, row.Revision) {
 			return etagMismatch()
 		}

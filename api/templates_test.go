@@ -76,7 +76,7 @@ func TestTemplates(t *testing.T) {
 	}
 	events.says(t, `"changed":["tags","timezone","proxies"]`)
 	for action, n := range map[string]int{"create": 3, "update": 2, "delete": 1} {
-		a.do(t, "GET", "/audit?action=template."+action, nil).want(t, 200).equal(t, "total", n)
+		a.do(t, "GET", "/audit?result=ok&action=template."+action, nil).want(t, 200).equal(t, "total", n)
 	}
 }
 

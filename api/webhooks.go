@@ -205,11 +205,8 @@ func (s *API) createWebhook(ctx context.Context, in *webhookCreate) (*webhookSec
 	if err != nil {
 		return nil, err
 	}
-	entry, err := s.auditEntry(ctx, "webhook.create", row.WorkspaceID, row.ID, map[string]any{"events": in.Body.Events.Value})
-	if err != nil {
-		return nil, err
-	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"events": in.Body.Events.Value})
+	err = s.change(ctx, func(q *store.Queries) error {
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: row.CreatedAt}); err != nil {
 			return err
 		}
@@ -223,9 +220,6 @@ func (s *API) createWebhook(ctx context.Context, in *webhookCreate) (*webhookSec
 		row, err = q.InsertWebhook(ctx, store.InsertWebhookParams{ID: row.ID, WorkspaceID: row.WorkspaceID, URL: sealed.URL,
 			Secret: sealed.Secret, Events: row.Events, Enabled: row.Enabled, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt})
 		if err != nil {
-			return err
-		}
-		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
 			return err
 		}
 		return recordCreated(ctx, q, row.ID)
@@ -268,7 +262,7 @@ func (in *webhookUpdate) storedFaults(ctx context.Context, s *API) (f faults, er
 // updateWebhook merges and writes in one transaction. Faults come before If-Match (RFC 9110, 13.2.1).
 func (s *API) updateWebhook(ctx context.Context, in *webhookUpdate) (*webhookBody, error) {
 	changed := membersOf(in.Body)
-	row, err := s.changeWebhook(ctx, "webhook.update", in.ID, in.IfMatch, map[string]any{"changed": changed},
+	row, err := s.changeWebhook(ctx, in.ID, in.IfMatch, map[string]any{"changed": changed},
 		func(row *store.Webhook, f *faults) (err error) {
 			f.otherWorkspace(in.Body.WorkspaceID, row.WorkspaceID)
 			in.Body.Enabled.merge(&row.Enabled, true)
@@ -288,13 +282,9 @@ func (s *API) updateWebhook(ctx context.Context, in *webhookUpdate) (*webhookBod
 }
 
 // changeWebhook reads a webhook, changes it, and writes it with a record of the audit, in one transaction.
-func (s *API) changeWebhook(ctx context.Context, action, id, ifMatch string, detail map[string]any,
+func (s *API) changeWebhook(ctx context.Context, id, ifMatch string, detail map[string]any,
 	change func(*store.Webhook, *faults) error) (row store.Webhook, err error) {
-	entry, err := s.auditEntry(ctx, action, "", id, detail)
-	if err != nil {
-		return row, err
-	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
+	err = s.change(ctx, func(q *store.Queries) error {
 		var err error
 		if row, err = webhookRow(ctx, q, id); err != nil {
 			return err
@@ -313,8 +303,8 @@ func (s *API) changeWebhook(ctx context.Context, action, id, ifMatch string, det
 		if err != nil {
 			return err
 		}
-		entry.WorkspaceID = row.WorkspaceID
-		return store.ErrorOf(q.InsertAudit(ctx, entry))
+		about(ctx, row.WorkspaceID, row.ID, detail)
+		return nil
 	})
 	if err == nil {
 		err = s.webhooks.Changed(ctx)
@@ -329,22 +319,16 @@ type webhookDelete struct {
 
 // deleteWebhook deletes a webhook with its deliveries. An attempt under way comes to its end.
 func (s *API) deleteWebhook(ctx context.Context, in *webhookDelete) (*struct{}, error) {
-	entry, err := s.auditEntry(ctx, "webhook.delete", "", in.ID, map[string]any{})
-	if err != nil {
-		return nil, err
-	}
-	err = s.store.Write(ctx, func(q *store.Queries) error {
-		row, err := webhookRow(ctx, q, in.ID)
+	var row store.Webhook
+	err := s.change(ctx, func(q *store.Queries) (err error) {
+		row, err = webhookRow(ctx, q, in.ID)
 		if err != nil {
 			return err
 		}
 		if !matches(in.IfMatch, row.Revision) {
 			return etagMismatch()
 		}
-		entry.WorkspaceID = row.WorkspaceID
-		if err := store.ErrorOf(q.InsertAudit(ctx, entry)); err != nil {
-			return err
-		}
+		about(ctx, row.WorkspaceID, row.ID, map[string]any{})
 		return store.ErrorOf(q.DeleteWebhook(ctx, store.DeleteWebhookParams{ID: row.ID, Workspaces: callerOf(ctx).Sees.Filter()}))
 	})
 	if err == nil {
@@ -353,7 +337,7 @@ func (s *API) deleteWebhook(ctx context.Context, in *webhookDelete) (*struct{}, 
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "webhook.deleted", Workspace: entry.WorkspaceID, Data: objectEvent{in.ID}})
+	s.events.Publish(events.Event{Type: "webhook.deleted", Workspace: row.WorkspaceID, Data: objectEvent{in.ID}})
 	return nil, nil
 }
 
@@ -375,7 +359,7 @@ func (s *API) rotateWebhookSecret(ctx context.Context, in *rotateSecretRequest) 
 	if in.Body != nil && in.Body.KeepOldMs.given() {
 		overlap = time.Duration(in.Body.KeepOldMs.Value) * time.Millisecond
 	}
-	row, err := s.changeWebhook(ctx, "webhook.rotate", in.ID, "", map[string]any{"keepOldMs": overlap.Milliseconds()},
+	row, err := s.changeWebhook(ctx, in.ID, "", map[string]any{"keepOldMs": overlap.Milliseconds()},
 		func(row *store.Webhook, _ *faults) error {
 			var until time.Time
 			if overlap > 0 {

@@ -20,7 +20,7 @@ import (
 )
 
 // workspaces remembers which workspaces exist, so that a create has no statement for its workspace: that is a tenth of its
-// writing. No operation deletes a workspace; one that does must forget it here. A workspace that is gone all the same
+// writing. The transaction that deletes one forgets it, so that a later create makes it anew. A workspace that is gone all the same
 // fails one create, on its foreign key.
 type workspaces struct{ known sync.Map } // ids
 
@@ -43,19 +43,22 @@ func (w *workspaces) wrote(id string, err error) {
 
 // workspaceJSON is a workspace with its counts.
 type workspaceJSON struct {
-	ID           string    `json:"id" example:"default"`
-	Name         string    `json:"name"`
-	ProfileCount int64     `json:"profileCount"`
-	TrashedCount int64     `json:"trashedCount"`
-	ProxyCount   int64     `json:"proxyCount"`
-	CreatedAt    time.Time `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	ID           string       `json:"id" example:"default"`
+	Name         string       `json:"name"`
+	ProfileCount int64        `json:"profileCount"`
+	TrashedCount int64        `json:"trashedCount"`
+	ProxyCount   int64        `json:"proxyCount"`
+	Quotas       QuotasJSON   `json:"quotas"`
+	Use          quotaUseJSON `json:"use" doc:"What counts for the quotas."`
+	CreatedAt    time.Time    `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 
 	Defaults rawDefaults `json:"defaults" doc:"Settings that new profiles get where neither the request nor its template has them."`
 }
 
 func (workspaceJSON) example() any {
-	return workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime(),
-		Defaults: `{"timezone":"auto"}`}
+	return workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3,
+		Quotas: QuotasJSON{Profiles: new(int64(100))}, Use: quotaUseJSON{Profiles: 12, Running: 2, DiskMB: 1830, Proxies: 3},
+		CreatedAt: exampleTime(), Defaults: `{"timezone":"auto"}`}
 }
 
 func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
@@ -71,11 +74,11 @@ func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBo
 			return q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
 				Offset: offset})
 		},
-		show: func(w store.Workspace) (workspaceJSON, error) { return showWorkspace(w), nil }})
+		show: func(w store.Workspace) (workspaceJSON, error) { return s.showWorkspace(w), nil }})
 }
 
-func showWorkspace(w store.Workspace) workspaceJSON {
-	return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt),
+func (s *API) showWorkspace(w store.Workspace) workspaceJSON {
+	return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, quotasOf(w), s.usageOf(w), runs.Millis(w.CreatedAt),
 		rawDefaults(w.Defaults)}
 }
 
@@ -83,6 +86,8 @@ func showWorkspace(w store.Workspace) workspaceJSON {
 type workspaceInput struct {
 	ID   string      `json:"id" doc:"Objects name the workspace by it. It never changes." example:"team-b"`
 	Name opt[string] `json:"name,omitempty" doc:"For people, at most 200 characters; null or absent: none." example:"Team B"`
+
+	Quotas opt[quotasInput] `json:"quotas,omitempty" doc:"How much it may have; null or absent: no limits."`
 }
 
 // workspaceCreate is a request for a new workspace.
@@ -115,17 +120,16 @@ type createdWorkspace struct {
 
 // createWorkspace makes a workspace, and records who did.
 func (s *API) createWorkspace(ctx context.Context, in *workspaceCreate) (*createdWorkspace, error) {
-	entry, err := s.auditEntry(ctx, "workspace.create", in.Body.ID, in.Body.ID, map[string]any{"name": in.Body.Name.Value})
-	if err != nil {
-		return nil, err
-	}
-	var row store.Workspace
-	err = s.store.Write(ctx, func(q *store.Queries) (err error) {
-		row, err = q.InsertWorkspace(ctx, store.InsertWorkspaceParams{ID: in.Body.ID, Name: in.Body.Name.Value, Now: now()})
+	row := store.Workspace{ID: in.Body.ID, Name: in.Body.Name.Value}
+	mergeQuotas(in.Body.Quotas, &row)
+	about(ctx, row.ID, row.ID, map[string]any{"name": row.Name, "quotas": quotasOf(row)})
+	err := s.change(ctx, func(q *store.Queries) (err error) {
+		row, err = q.InsertWorkspace(ctx, store.InsertWorkspaceParams{ID: row.ID, Name: row.Name, QuotaProfiles: row.QuotaProfiles,
+			QuotaRunning: row.QuotaRunning, QuotaDiskMb: row.QuotaDiskMb, QuotaProxies: row.QuotaProxies, Now: now()})
 		if err != nil {
 			return err
 		}
-		return errors.Join(store.ErrorOf(q.InsertAudit(ctx, entry)), recordCreated(ctx, q, row.ID))
+		return recordCreated(ctx, q, row.ID)
 	})
 	if errors.Is(err, store.ErrUnique) {
 		return nil, workspaceExists(in.Body.ID)
@@ -134,7 +138,7 @@ func (s *API) createWorkspace(ctx context.Context, in *workspaceCreate) (*create
 		return nil, err
 	}
 	s.events.Publish(events.Event{Type: "workspace.created", Workspace: row.ID, Data: objectEvent{row.ID}})
-	return &createdWorkspace{etag(row.Revision), Prefix + "/workspaces/" + row.ID, showWorkspace(row)}, nil
+	return &createdWorkspace{etag(row.Revision), Prefix + "/workspaces/" + row.ID, s.showWorkspace(row)}, nil
 }
 
 // DefaultsInput are the settings that new profiles of a workspace get, as a request brings them.
@@ -170,8 +174,8 @@ type workspaceBody struct {
 	Body workspaceJSON
 }
 
-func workspaceAnswer(row store.Workspace) *workspaceBody {
-	return &workspaceBody{etag(row.Revision), showWorkspace(row)}
+func (s *API) workspaceAnswer(row store.Workspace) *workspaceBody {
+	return &workspaceBody{etag(row.Revision), s.showWorkspace(row)}
 }
 
 // WorkspacePath names one workspace.
@@ -184,7 +188,7 @@ func (s *API) getWorkspace(ctx context.Context, in *struct{ WorkspacePath }) (*w
 	if err != nil {
 		return nil, err
 	}
-	return workspaceAnswer(row), nil
+	return s.workspaceAnswer(row), nil
 }
 
 // workspaceAsRead returns a workspace that the caller sees.
@@ -193,13 +197,15 @@ func workspaceAsRead(ctx context.Context, q *store.Queries, c *caller, id string
 	return row, orNotFound(store.Typed(err), "workspace")
 }
 
-// workspaceUpdate changes the name of a workspace, and what its new profiles get.
+// workspaceUpdate changes the name of a workspace, what its new profiles get, and its quotas.
 type workspaceUpdate struct {
 	WorkspacePath
 	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the workspace has changed since."`
 	Body    struct {
 		Name     opt[string]        `json:"name,omitempty" doc:"At most 200 characters; null: none." example:"Team B"`
 		Defaults opt[DefaultsInput] `json:"defaults,omitempty" doc:"Settings that new profiles get where neither the request nor its template has them. They replace all earlier ones; null: none."`
+
+		Quotas opt[quotasInput] `json:"quotas,omitempty" doc:"How much it may have. Members that are absent stay; null: no limits. A quota below the present use refuses what is new, and removes nothing."`
 	}
 }
 
@@ -257,17 +263,16 @@ func (in *workspaceUpdate) changes() (names []string) {
 	if in.Body.Defaults.Set {
 		names = append(names, "defaults")
 	}
+	if in.Body.Quotas.Set {
+		names = append(names, "quotas")
+	}
 	return names
 }
 
-// updateWorkspace changes a workspace's name and defaults. Without either in the request nothing changes.
+// updateWorkspace changes a workspace's name, defaults and quotas. Without any of them in the request nothing changes.
 func (s *API) updateWorkspace(ctx context.Context, in *workspaceUpdate) (*workspaceBody, error) {
-	entries, err := s.workspaceEntries(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	var row store.Workspace
-	err = s.store.Write(ctx, func(q *store.Queries) (err error) {
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
 		if row, err = workspaceAsRead(ctx, q, callerOf(ctx), in.ID); err != nil {
 			return err
 		}
@@ -278,9 +283,11 @@ func (s *API) updateWorkspace(ctx context.Context, in *workspaceUpdate) (*worksp
 		if !matches(in.IfMatch, row.Revision) {
 			return etagMismatch()
 		}
-		if len(entries) == 0 {
+		if len(in.changes()) == 0 {
 			return nil
 		}
+		before := row
+		mergeQuotas(in.Body.Quotas, &row)
 		in.Body.Name.merge(&row.Name, "")
 		if in.Body.Defaults.Set {
 			if row.Defaults, err = in.defaults().text(); err != nil {
@@ -288,32 +295,81 @@ func (s *API) updateWorkspace(ctx context.Context, in *workspaceUpdate) (*worksp
 			}
 		}
 		row, err = q.UpdateWorkspace(ctx, store.UpdateWorkspaceParams{ID: in.ID, Revision: row.Revision, Name: row.Name,
-			Defaults: row.Defaults, UpdatedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
-		for _, entry := range entries {
-			err = errors.Join(err, store.ErrorOf(q.InsertAudit(ctx, entry)))
+			Defaults: row.Defaults, QuotaProfiles: row.QuotaProfiles, QuotaRunning: row.QuotaRunning, QuotaDiskMb: row.QuotaDiskMb,
+			QuotaProxies: row.QuotaProxies, UpdatedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
+		for _, entry := range in.entries(ctx, before, row) {
+			err = errors.Join(err, q.Record(entry))
 		}
 		return err
 	})
-	if err != nil {
+	if recordedUnless(ctx, err) != nil {
 		return nil, err
 	}
 	if changed := in.changes(); len(changed) > 0 {
 		s.events.Publish(events.Event{Type: "workspace.updated", Workspace: row.ID, Data: objectUpdated{changed, row.ID}})
 	}
-	return workspaceAnswer(row), nil
+	return s.workspaceAnswer(row), nil
 }
 
-// workspaceEntries are the records of a change: one of the name, one of the defaults.
-func (s *API) workspaceEntries(ctx context.Context, in *workspaceUpdate) (out []store.InsertAuditParams, err error) {
+// entries are the records of a change: one of the name, one of the defaults, one of the quotas.
+func (in *workspaceUpdate) entries(ctx context.Context, before, row store.Workspace) (out []store.AuditEntry) {
 	add := func(action string, detail map[string]any) {
-		entry, failed := s.auditEntry(ctx, action, in.ID, in.ID, detail)
-		out, err = append(out, entry), errors.Join(err, failed)
+		out = append(out, entryOf(ctx, action, in.ID, in.ID, detail))
 	}
 	if in.Body.Name.Set {
-		add("workspace.rename", map[string]any{"name": in.Body.Name.Value})
+		add("workspace.rename", map[string]any{"name": row.Name, "from": before.Name})
 	}
 	if in.Body.Defaults.Set {
 		add("workspace.defaults", map[string]any{"settings": in.defaults().members()})
 	}
-	return out, err
+	if in.Body.Quotas.Set {
+		add("workspace.quotas", map[string]any{"from": quotasOf(before), "to": quotasOf(row)})
+	}
+	return out
+}
+
+func workspaceNotEmpty(c ContentsJSON) *problem.Error {
+	return problem.New(problem.Conflict, "workspace_not_empty", "The workspace is not empty. `contents` says what it has: delete that "+
+		"first, profiles for good, and revoke the keys that name it.").With(c)
+}
+
+// workspaceDelete names an empty workspace.
+type workspaceDelete struct {
+	WorkspacePath
+	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the workspace has changed since."`
+}
+
+func (workspaceDelete) problems() []*problem.Error {
+	return []*problem.Error{workspaceNotEmpty(ContentsJSON{Profiles: 2, Trashed: 1, Keys: 1})}
+}
+
+// deleteWorkspace deletes an empty workspace. What is made in it at the same time makes it anew, or keeps it.
+func (s *API) deleteWorkspace(ctx context.Context, in *workspaceDelete) (*struct{}, error) {
+	sees := callerOf(ctx).Sees.Filter()
+	err := s.change(ctx, func(q *store.Queries) error {
+		row, err := workspaceAsRead(ctx, q, callerOf(ctx), in.ID)
+		if err != nil {
+			return err
+		}
+		if !matches(in.IfMatch, row.Revision) {
+			return etagMismatch()
+		}
+		about(ctx, row.ID, row.ID, map[string]any{"name": row.Name})
+		more, err := q.CountInWorkspace(ctx, store.CountInWorkspaceParams{ID: row.ID, Now: new(now()), Workspaces: sees})
+		if err != nil {
+			return err
+		}
+		has := ContentsJSON{row.ProfileCount, row.TrashedCount, row.ProxyCount, more.Templates, more.Schedules, more.Extensions, more.Keys}
+		if has != (ContentsJSON{}) {
+			return workspaceNotEmpty(has)
+		}
+		s.workspaces.known.Delete(row.ID)
+		return store.ErrorOf(q.DeleteEmptyWorkspace(ctx, store.DeleteEmptyWorkspaceParams{ID: row.ID, Workspaces: sees}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.workspaces.known.Delete(in.ID)
+	s.events.Publish(events.Event{Type: "workspace.deleted", Workspace: in.ID, Data: objectEvent{in.ID}})
+	return nil, nil
 }

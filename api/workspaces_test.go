@@ -24,7 +24,7 @@ func TestWorkspaceChanges(t *testing.T) {
 	a.do(t, "PATCH", "/workspaces/team-b", `{"name":null}`).want(t, 200).equal(t, "name", "")
 	events.says(t, `"type":"workspace.created"`)
 	events.says(t, `"type":"workspace.updated"`)
-	a.do(t, "GET", "/audit?action=workspace.create", nil).want(t, 200).equal(t, "total", 1)
+	a.do(t, "GET", "/audit?action=workspace.create&result=ok", nil).want(t, 200).equal(t, "total", 1)
 	a.do(t, "GET", "/audit?action=workspace.rename", nil).want(t, 200).equal(t, "total", 2)
 	own, _ := a.newKey(t, "admin", "a")
 	a.profile(t, "workspaceId", "b")

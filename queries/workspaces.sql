@@ -4,7 +4,8 @@ INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (@id, @name, @n
 ON CONFLICT (id) DO NOTHING;
 
 -- name: InsertWorkspace :one
-INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (@id, @name, @now, @now)
+INSERT INTO workspaces (id, name, quota_profiles, quota_running, quota_disk_mb, quota_proxies, created_at, updated_at)
+VALUES (@id, @name, @quota_profiles, @quota_running, @quota_disk_mb, @quota_proxies, @now, @now)
 RETURNING *;
 
 -- name: GetWorkspace :one
@@ -26,19 +27,33 @@ WHERE (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM j
 
 -- name: UpdateWorkspace :one
 -- UpdateWorkspace returns no row if the workspace is unknown, foreign, or changed since @revision.
-UPDATE workspaces SET name = @name, defaults = @defaults, updated_at = @updated_at, revision = revision + 1
+UPDATE workspaces SET name = @name, defaults = @defaults, quota_profiles = @quota_profiles, quota_running = @quota_running,
+    quota_disk_mb = @quota_disk_mb, quota_proxies = @quota_proxies, updated_at = @updated_at, revision = revision + 1
 WHERE id = @id AND revision = @revision
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 RETURNING *;
 
 -- name: DeleteEmptyWorkspace :execrows
--- DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates, schedules and
--- webhooks count too.
+-- DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates, schedules, extensions
+-- and webhooks count too.
 DELETE FROM workspaces
 WHERE workspaces.id = @id AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
   AND NOT EXISTS (SELECT 1 FROM templates WHERE templates.workspace_id = workspaces.id)
   AND NOT EXISTS (SELECT 1 FROM schedules WHERE schedules.workspace_id = workspaces.id)
   AND NOT EXISTS (SELECT 1 FROM webhooks WHERE webhooks.workspace_id = workspaces.id)
+  AND NOT EXISTS (SELECT 1 FROM extensions WHERE extensions.workspace_id = workspaces.id)
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: CountInWorkspace :one
+-- CountInWorkspace returns what else a workspace has, which no counter of its row has, and the keys that name it and are valid.
+SELECT (SELECT count(*) FROM templates WHERE templates.workspace_id = workspaces.id) AS templates,
+    (SELECT count(*) FROM schedules WHERE schedules.workspace_id = workspaces.id) AS schedules,
+    (SELECT count(*) FROM extensions WHERE extensions.workspace_id = workspaces.id) AS extensions,
+    (SELECT count(*) FROM webhooks WHERE webhooks.workspace_id = workspaces.id) AS webhooks,
+    (SELECT count(*) FROM keys WHERE revoked_at IS NULL AND parent IS NULL AND (expires_at IS NULL OR expires_at > @now)
+        AND EXISTS (SELECT 1 FROM json_each(keys.workspaces) WHERE value = workspaces.id)) AS keys
+FROM workspaces
+WHERE workspaces.id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: Totals :one

@@ -45,6 +45,12 @@ type Capability struct {
 	cancel context.CancelFunc
 }
 
+// Profile returns the profile of its run.
+func (c *Capability) Profile() string { return c.run.profileID }
+
+// Workspace returns the workspace of its run.
+func (c *Capability) Workspace() string { return c.run.workspaceID }
+
 // isOwn reports whether it is a key's own. Such a capability is no object of the API.
 func (c *Capability) isOwn() bool { return c.Secret != "" }
 

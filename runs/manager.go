@@ -158,9 +158,32 @@ func (m *Manager) claim(r *run) (*run, bool, error) {
 	if have := m.byProfile[r.profileID]; have != nil {
 		return have, false, nil
 	}
+	if r.refused != nil {
+		return nil, false, r.refused
+	}
+	if r.most != nil && int64(m.countIn(r.workspaceID)) >= *r.most {
+		return nil, false, QuotaExceeded(r.workspaceID, "running")
+	}
 	m.byProfile[r.profileID] = r
 	m.wg.Add(1)
 	return r, true, nil
+}
+
+// RunningIn returns how many profiles of a workspace run, those that start and that end included.
+func (m *Manager) RunningIn(workspace string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.countIn(workspace)
+}
+
+// countIn is RunningIn for a caller that holds mu.
+func (m *Manager) countIn(workspace string) (n int) {
+	for _, r := range m.byProfile {
+		if !r.isHold && r.workspaceID == workspace {
+			n++
+		}
+	}
+	return n
 }
 
 // inBackground runs fn beside the caller, unless the server is stopping. Wait waits for it.

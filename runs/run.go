@@ -16,6 +16,8 @@ import (
 type run struct {
 	id, profileID, workspaceID string
 	name                       string // base name of its files
+	most                       *int64 // runs of its workspace at once; nil: no limit
+	refused                    error  // why it must not be begun; nil: it may
 	isHold                     bool   // a placeholder that prevents a start (Hold); it has no browser
 	statusBefore               string // the profile's status before the start
 	isRestart                  bool   // the run replaced another one (Restart)

@@ -115,7 +115,10 @@ func (m *Manager) eraseTemporary(ctx context.Context, row store.Profile) error {
 		if err == nil {
 			_, err = q.DeleteProfile(ctx, store.DeleteProfileParams{ID: row.ID})
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return q.Record(store.ByServer("profile.delete", row.WorkspaceID, row.ID, map[string]any{"permanent": true, "reason": "temporary"}))
 	})
 	if errors.Is(err, errKept) || errors.Is(err, store.ErrNoRow) {
 		return nil

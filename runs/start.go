@@ -33,6 +33,7 @@ func (m *Manager) Start(ctx context.Context, row store.Profile, o Options) (*Sta
 // claimStart starts a run for the profile, or returns the existing one.
 func (m *Manager) claimStart(ctx context.Context, row store.Profile, o Options) (have *run, mine bool, err error) {
 	r, life := m.newStart(row)
+	r.most, r.refused = m.quotaOfRuns(ctx, row.WorkspaceID)
 	have, mine, err = m.claim(r)
 	if err != nil || !mine {
 		r.cancel()
@@ -40,6 +41,25 @@ func (m *Manager) claimStart(ctx context.Context, row store.Profile, o Options) 
 	}
 	m.startLife(ctx, life, r, o, func() error { return nil })
 	return have, mine, nil
+}
+
+// quotaOfRuns returns how many profiles of a workspace may run at once; nil: any number. It refuses a start in a workspace whose quota of
+// the disk is used up.
+func (m *Manager) quotaOfRuns(ctx context.Context, workspace string) (*int64, error) {
+	row, err := m.store.Read().GetWorkspace(ctx, store.GetWorkspaceParams{ID: workspace})
+	if err != nil {
+		return nil, store.Typed(err)
+	}
+	if row.QuotaDiskMb != nil && row.DataBytes >= *row.QuotaDiskMb<<20 {
+		return nil, QuotaExceeded(workspace, "diskMb")
+	}
+	return row.QuotaRunning, nil
+}
+
+// QuotaExceeded is the error of a start that a quota of the workspace refuses.
+func QuotaExceeded(workspace, quota string) *problem.Error {
+	return problem.New(problem.Conflict, "quota_exceeded", "The workspace "+workspace+" has used up its quota `"+quota+"`.").
+		Because(&store.QuotaError{Quota: quota, Workspace: workspace})
 }
 
 // newStart makes a run in state starting, and the context of its launch.

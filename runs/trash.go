@@ -194,7 +194,10 @@ func (m *Manager) purge(ctx context.Context, row store.ListTrashedBeforeRow, bef
 		if err == nil && n == 0 {
 			return restored
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return q.Record(store.ByServer("profile.delete", row.WorkspaceID, row.ID, map[string]any{"permanent": true, "reason": "trash"}))
 	})
 	if errors.Is(err, restored) {
 		return nil

@@ -77,10 +77,16 @@ func (s *Scheduler) run(ctx context.Context, o *occurrence) {
 func (s *Scheduler) record(ctx context.Context, o *occurrence) {
 	o.mu.Lock()
 	text := o.outcome.text()
+	detail := map[string]any{"action": o.row.Action, "status": o.outcome.Status, "targets": o.outcome.Targets, "done": o.outcome.Done,
+		"failed": o.outcome.Failed}
 	o.mu.Unlock()
 	write := context.WithoutCancel(ctx)
 	err := s.store.Write(write, func(q *store.Queries) error {
-		return store.ErrorOf(q.SetScheduleRun(write, store.SetScheduleRunParams{ID: o.row.ID, LastRun: text}))
+		n, err := q.SetScheduleRun(write, store.SetScheduleRunParams{ID: o.row.ID, LastRun: text})
+		if err != nil || n == 0 { // it was deleted meanwhile
+			return err
+		}
+		return q.Record(store.ByServer("schedule.run", o.row.WorkspaceID, o.row.ID, detail))
 	})
 	if err != nil {
 		s.log.Error("the end of a schedule's occurrence was not recorded", "schedule", o.row.ID, "cause", err)

@@ -61,6 +61,11 @@ func (s *Scheduler) startOne(ctx context.Context, at store.ListProfilesToStartRo
 	if err == nil {
 		_, err = s.runs.Start(ctx, row, runs.Options{Asker: runs.Asker{Sees: sees}})
 	}
+	if err == nil {
+		s.logFailed(ctx, s.store.Write(ctx, func(q *store.Queries) error {
+			return q.Record(store.ByServer("profile.start", at.WorkspaceID, at.ID, map[string]any{"reason": "startWithServer"}))
+		}))
+	}
 	if err == nil || ctx.Err() != nil || isStopping(err) {
 		return
 	}

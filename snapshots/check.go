@@ -29,9 +29,10 @@ type CheckOptions struct {
 type Checked struct {
 	Snapshots int      `json:"snapshots"`
 	Objects   int      `json:"objects"`
-	Bytes     int64    `json:"bytes"`    // of the objects
-	Faults    []string `json:"faults"`   // what is wrong, one sentence each
-	Unneeded  int      `json:"unneeded"` // objects that no snapshot needs; the collection deletes them
+	Bytes     int64    `json:"bytes"`        // of the objects
+	Faults    []string `json:"faults"`       // what is wrong, one sentence each
+	Audit     int      `json:"auditEntries"` // of the audit log, in order
+	Unneeded  int      `json:"unneeded"`     // objects that no snapshot needs; the collection deletes them
 }
 
 // Check checks a data folder or a backup. It changes nothing.
@@ -106,6 +107,15 @@ func (c *checking) fault(format string, args ...any) {
 	c.Faults = append(c.Faults, fmt.Sprintf(format, args...))
 }
 
+// audit verifies that nobody has changed the audit log.
+func (c *checking) audit(ctx context.Context) error {
+	entries, fault, err := c.store.CheckAudit(ctx)
+	if c.Audit = entries; fault != "" {
+		c.fault("%s", fault)
+	}
+	return err
+}
+
 func (c *checking) run(ctx context.Context) error {
 	for _, prefix := range []string{packs.TreePrefix, packs.PackPrefix, packagesPrefix} {
 		for o, err := range c.blobs.List(ctx, prefix) {
@@ -134,6 +144,9 @@ func (c *checking) run(ctx context.Context) error {
 		after = rows[len(rows)-1].ID
 	}
 	if err := c.packages(ctx); err != nil {
+		return err
+	}
+	if err := c.audit(ctx); err != nil {
 		return err
 	}
 	for name := range c.sizes {
@@ -189,6 +202,6 @@ func (c *checking) snapshot(ctx context.Context, s store.Snapshot) error {
 
 // String says what was found, for people.
 func (c *Checked) String() string {
-	return fmt.Sprintf("%d snapshots, %d objects, %d MiB; %d objects are not needed any more; %d faults", c.Snapshots, c.Objects,
-		c.Bytes>>20, c.Unneeded, len(c.Faults))
+	return fmt.Sprintf("%d snapshots, %d objects, %d MiB; %d objects are not needed any more; %d entries of the audit log; %d faults",
+		c.Snapshots, c.Objects, c.Bytes>>20, c.Unneeded, c.Audit, len(c.Faults))
 }

@@ -9,8 +9,54 @@ import (
 	"context"
 )
 
+const appendAudit = `-- name: AppendAudit :exec
+
+INSERT INTO audit (seq, id, at, key_id, key_name, parent, workspace_id, action, object_id, result, remote, request_id, detail, hash)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+`
+
+type AppendAuditParams struct {
+	Seq         int64
+	ID          string
+	At          int64
+	KeyID       string
+	KeyName     string
+	Parent      string
+	WorkspaceID string
+	Action      string
+	ObjectID    string
+	Result      string
+	Remote      string
+	RequestID   string
+	Detail      string
+	Hash        []byte
+}
+
+// The log of changes and of secrets. A key that may see only some workspaces sees only what was done in these. The lists are found in
+// store/list_audit.go.
+// AppendAudit is called by the writer alone, which makes the chain.
+func (q *Queries) AppendAudit(ctx context.Context, arg AppendAuditParams) error {
+	_, err := q.db.ExecContext(ctx, appendAudit,
+		arg.Seq,
+		arg.ID,
+		arg.At,
+		arg.KeyID,
+		arg.KeyName,
+		arg.Parent,
+		arg.WorkspaceID,
+		arg.Action,
+		arg.ObjectID,
+		arg.Result,
+		arg.Remote,
+		arg.RequestID,
+		arg.Detail,
+		arg.Hash,
+	)
+	return err
+}
+
 const getAudit = `-- name: GetAudit :one
-SELECT id, at, key_id, key_name, workspace_id, "action", object_id, remote, request_id, detail FROM audit
+SELECT seq, id, at, key_id, key_name, parent, workspace_id, "action", kind, object_id, result, remote, request_id, detail, hash FROM audit
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -24,34 +70,64 @@ func (q *Queries) GetAudit(ctx context.Context, arg GetAuditParams) (Audit, erro
 	row := q.db.QueryRowContext(ctx, getAudit, arg.ID, arg.Workspaces)
 	var i Audit
 	err := row.Scan(
+		&i.Seq,
 		&i.ID,
 		&i.At,
 		&i.KeyID,
 		&i.KeyName,
+		&i.Parent,
 		&i.WorkspaceID,
 		&i.Action,
+		&i.Kind,
 		&i.ObjectID,
+		&i.Result,
 		&i.Remote,
 		&i.RequestID,
 		&i.Detail,
+		&i.Hash,
+	)
+	return i, err
+}
+
+const getAuditChain = `-- name: GetAuditChain :one
+SELECT anchor_seq, anchor_hash, last_seq, last_hash, seal FROM audit_chain WHERE id = 1
+`
+
+type GetAuditChainRow struct {
+	AnchorSeq  int64
+	AnchorHash []byte
+	LastSeq    int64
+	LastHash   []byte
+	Seal       []byte
+}
+
+func (q *Queries) GetAuditChain(ctx context.Context) (GetAuditChainRow, error) {
+	row := q.db.QueryRowContext(ctx, getAuditChain)
+	var i GetAuditChainRow
+	err := row.Scan(
+		&i.AnchorSeq,
+		&i.AnchorHash,
+		&i.LastSeq,
+		&i.LastHash,
+		&i.Seal,
 	)
 	return i, err
 }
 
 const getAudits = `-- name: GetAudits :many
-SELECT id, at, key_id, key_name, workspace_id, "action", object_id, remote, request_id, detail FROM audit
-WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+SELECT seq, id, at, key_id, key_name, parent, workspace_id, "action", kind, object_id, result, remote, request_id, detail, hash FROM audit
+WHERE seq IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
 
 type GetAuditsParams struct {
-	Ids        string
+	Numbers    string
 	Workspaces *string
 }
 
-// GetAudits returns the entries of a JSON array of ids, unsorted.
+// GetAudits returns the entries of a JSON array of numbers, unsorted.
 func (q *Queries) GetAudits(ctx context.Context, arg GetAuditsParams) ([]Audit, error) {
-	rows, err := q.db.QueryContext(ctx, getAudits, arg.Ids, arg.Workspaces)
+	rows, err := q.db.QueryContext(ctx, getAudits, arg.Numbers, arg.Workspaces)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +136,21 @@ func (q *Queries) GetAudits(ctx context.Context, arg GetAuditsParams) ([]Audit, 
 	for rows.Next() {
 		var i Audit
 		if err := rows.Scan(
+			&i.Seq,
 			&i.ID,
 			&i.At,
 			&i.KeyID,
 			&i.KeyName,
+			&i.Parent,
 			&i.WorkspaceID,
 			&i.Action,
+			&i.Kind,
 			&i.ObjectID,
+			&i.Result,
 			&i.Remote,
 			&i.RequestID,
 			&i.Detail,
+			&i.Hash,
 		); err != nil {
 			return nil, err
 		}
@@ -84,78 +165,51 @@ func (q *Queries) GetAudits(ctx context.Context, arg GetAuditsParams) ([]Audit, 
 	return items, nil
 }
 
-const getIndexedAudit = `-- name: GetIndexedAudit :many
-SELECT id, at, workspace_id, action FROM audit WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+const lastAudit = `-- name: LastAudit :one
+SELECT CAST(coalesce(max(seq), 0) AS INTEGER) FROM audit
 `
 
-type GetIndexedAuditRow struct {
-	ID          string
-	At          int64
-	WorkspaceID string
-	Action      string
+// LastAudit returns the highest number; 0 if there is none.
+func (q *Queries) LastAudit(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, lastAudit)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
-// GetIndexedAudit returns the same of the existing entries of a JSON array of ids, unsorted.
-func (q *Queries) GetIndexedAudit(ctx context.Context, ids string) ([]GetIndexedAuditRow, error) {
-	rows, err := q.db.QueryContext(ctx, getIndexedAudit, ids)
+const removeAudit = `-- name: RemoveAudit :execrows
+DELETE FROM audit WHERE seq <= ?1
+`
+
+// RemoveAudit removes the entries up to a number. The anchor of the chain must be there already.
+func (q *Queries) RemoveAudit(ctx context.Context, last int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, removeAudit, last)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer rows.Close()
-	items := []GetIndexedAuditRow{}
-	for rows.Next() {
-		var i GetIndexedAuditRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.At,
-			&i.WorkspaceID,
-			&i.Action,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+	return result.RowsAffected()
 }
 
-const insertAudit = `-- name: InsertAudit :execrows
-
-INSERT INTO audit (id, at, key_id, key_name, workspace_id, action, object_id, remote, request_id, detail)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+const setAuditChain = `-- name: SetAuditChain :execrows
+UPDATE audit_chain SET anchor_seq = ?1, anchor_hash = ?2, last_seq = ?3, last_hash = ?4, seal = ?5
+WHERE id = 1
 `
 
-type InsertAuditParams struct {
-	ID          string
-	At          int64
-	KeyID       string
-	KeyName     string
-	WorkspaceID string
-	Action      string
-	ObjectID    string
-	Remote      string
-	RequestID   string
-	Detail      string
+type SetAuditChainParams struct {
+	AnchorSeq  int64
+	AnchorHash []byte
+	LastSeq    int64
+	LastHash   []byte
+	Seal       []byte
 }
 
-// Uses of secrets. A key that may see only some workspaces sees only what was done in these.
-func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, insertAudit,
-		arg.ID,
-		arg.At,
-		arg.KeyID,
-		arg.KeyName,
-		arg.WorkspaceID,
-		arg.Action,
-		arg.ObjectID,
-		arg.Remote,
-		arg.RequestID,
-		arg.Detail,
+func (q *Queries) SetAuditChain(ctx context.Context, arg SetAuditChainParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setAuditChain,
+		arg.AnchorSeq,
+		arg.AnchorHash,
+		arg.LastSeq,
+		arg.LastHash,
+		arg.Seal,
 	)
 	if err != nil {
 		return 0, err
@@ -163,37 +217,59 @@ func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) (int64
 	return result.RowsAffected()
 }
 
-const listIndexedAudit = `-- name: ListIndexedAudit :many
-SELECT id, at, workspace_id, action FROM audit WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
+const setAuditHash = `-- name: SetAuditHash :execrows
+UPDATE audit SET hash = ?1 WHERE seq = ?2
 `
 
-type ListIndexedAuditParams struct {
-	After string
+type SetAuditHashParams struct {
+	Hash []byte
+	Seq  int64
+}
+
+// SetAuditHash is for entries of before there was a chain.
+func (q *Queries) SetAuditHash(ctx context.Context, arg SetAuditHashParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setAuditHash, arg.Hash, arg.Seq)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const walkAudit = `-- name: WalkAudit :many
+SELECT seq, id, at, key_id, key_name, parent, workspace_id, "action", kind, object_id, result, remote, request_id, detail, hash FROM audit WHERE seq > ?1 ORDER BY seq LIMIT CAST(?2 AS INTEGER)
+`
+
+type WalkAuditParams struct {
+	After int64
 	Limit int64
 }
 
-type ListIndexedAuditRow struct {
-	ID          string
-	At          int64
-	WorkspaceID string
-	Action      string
-}
-
-// ListIndexedAudit returns what the index of lists keeps of entries, in the order of their ids.
-func (q *Queries) ListIndexedAudit(ctx context.Context, arg ListIndexedAuditParams) ([]ListIndexedAuditRow, error) {
-	rows, err := q.db.QueryContext(ctx, listIndexedAudit, arg.After, arg.Limit)
+// WalkAudit returns entries behind a number, oldest first: for the check, the removal by age, and the upgrade.
+func (q *Queries) WalkAudit(ctx context.Context, arg WalkAuditParams) ([]Audit, error) {
+	rows, err := q.db.QueryContext(ctx, walkAudit, arg.After, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListIndexedAuditRow{}
+	items := []Audit{}
 	for rows.Next() {
-		var i ListIndexedAuditRow
+		var i Audit
 		if err := rows.Scan(
+			&i.Seq,
 			&i.ID,
 			&i.At,
+			&i.KeyID,
+			&i.KeyName,
+			&i.Parent,
 			&i.WorkspaceID,
 			&i.Action,
+			&i.Kind,
+			&i.ObjectID,
+			&i.Result,
+			&i.Remote,
+			&i.RequestID,
+			&i.Detail,
+			&i.Hash,
 		); err != nil {
 			return nil, err
 		}

@@ -101,7 +101,7 @@ func TestOldDatabaseIsCheckedBeforeItIsMigrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	const page = 4096
-	clear(b[leafOf(t, dir, "audit")*page-page:][:page]) // no migration reads it
+	clear(b[leafOf(t, dir, "run_hosts")*page-page:][:page]) // no migration reads it
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		t.Fatal(err)
 	}

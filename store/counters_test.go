@@ -21,10 +21,13 @@ func assertCounters(t testing.TB, s *Store) {
 // compareCounters returns an error that names the first wrong counter.
 func compareCounters(db DBTX) error {
 	for what, query := range map[string]string{
-		"workspaces": `SELECT id, 'profiles ' || profile_count || ' trashed ' || trashed_count || ' proxies ' || proxy_count,
+		"workspaces": `SELECT id, 'profiles ' || profile_count || ' trashed ' || trashed_count || ' proxies ' || proxy_count ||
+			' bytes ' || data_bytes,
 			'profiles ' || (SELECT count(*) FROM profiles WHERE workspace_id = workspaces.id AND trashed_at IS NULL) ||
 			' trashed ' || (SELECT count(*) FROM profiles WHERE workspace_id = workspaces.id AND trashed_at IS NOT NULL) ||
-			' proxies ' || (SELECT count(*) FROM proxies WHERE workspace_id = workspaces.id) FROM workspaces`,
+			' proxies ' || (SELECT count(*) FROM proxies WHERE workspace_id = workspaces.id) ||
+			' bytes ' || ((SELECT coalesce(sum(disk_bytes), 0) FROM profiles WHERE workspace_id = workspaces.id) +
+			(SELECT coalesce(sum(bytes), 0) FROM packs WHERE workspace_id = workspaces.id)) FROM workspaces`,
 		"proxies": `SELECT id, 'profiles ' || profile_count || ' checks ' || checks_total || ' ok ' || checks_ok,
 			'profiles ' || (SELECT count(*) FROM profiles WHERE proxy_id = proxies.id AND trashed_at IS NULL) ||
 			' checks ' || (SELECT count(*) FROM proxy_checks WHERE proxy_id = proxies.id) ||

@@ -27,7 +27,8 @@ var (
 	ErrUnseal    = errors.New("the sealed value cannot be opened")
 	ErrUnique    = errors.New("there is one like it already")
 	ErrReference = errors.New("it is referred to, or refers to what is not there")
-	ErrNoRow     = sql.ErrNoRows // a query for one row found none
+	ErrQuota     = errors.New("a quota of the workspace is used up") // as a *QuotaError
+	ErrNoRow     = sql.ErrNoRows                                     // a query for one row found none
 )
 
 // ErrorOf returns the error of a statement whose result does not matter.
@@ -41,6 +42,14 @@ func Typed(err error) error {
 		return err
 	}
 	kind := kindOf(se.Code())
+	if se.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER {
+		for _, quota := range []string{"profiles", "proxies"} {
+			if _, rest, found := strings.Cut(se.Error(), "quota of "+quota+" of "); found { // schema.sql, workspaces_quota_…
+				workspace, _, _ := strings.Cut(rest, ";")
+				return &QuotaError{Quota: quota, Workspace: workspace}
+			}
+		}
+	}
 	if lacksAName(se) {
 		kind = ErrDamaged
 	}
@@ -49,6 +58,18 @@ func Typed(err error) error {
 	}
 	return err
 }
+
+// QuotaError says which quota of a workspace a write would exceed: profiles, running, diskMb or proxies.
+type QuotaError struct {
+	Quota     string
+	Workspace string
+}
+
+// Error implements error.
+func (e *QuotaError) Error() string { return ErrQuota.Error() + ": " + e.Quota }
+
+// Is makes it an ErrQuota.
+func (e *QuotaError) Is(target error) bool { return target == ErrQuota }
 
 // lacksAName reports whether a statement names a table or a column that the database does not have. The statements are
 // constants that fit the schema, so a name that is missing was damaged in the file. SQLite has no code for it.

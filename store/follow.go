@@ -56,7 +56,6 @@ func newFollower(s *Store) *follower {
 	}
 	add("profiles", s.profiles, s.ofProfiles)
 	add("proxies", s.proxies, s.ofProxies)
-	add("audit", noCache{}, s.ofAudit)
 	return f
 }
 

@@ -13,7 +13,9 @@ import (
 // A row whose further pages are damaged is followed like another: SQLite tells of it, and cannot read it.
 func TestDamagedRowIsFollowed(t *testing.T) {
 	dir, file := aDatabase(t, 1)
-	execIn(t, file, "INSERT INTO audit VALUES ('a', 1, '', '', '', 'proxy.secret', '', '', '', '[\""+strings.Repeat("n", 20_000)+"\"]')",
+	execIn(t, file, "INSERT INTO workspaces (id, created_at, updated_at) VALUES ('w', 1, 1)",
+		"INSERT INTO proxies (id, workspace_id, type, host, port, notes, created_at, updated_at) VALUES ('a', 'w', 'http', 'h', 1, '"+
+			strings.Repeat("n", 20_000)+"', 1, 1)",
 		"PRAGMA wal_checkpoint(TRUNCATE)")
 	damageFurtherPages(t, file)
 
@@ -28,10 +30,10 @@ func TestDamagedRowIsFollowed(t *testing.T) {
 	if err := f.attach(conn); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = conn.ExecContext(context.Background(), "DELETE FROM audit"); err != nil && !errors.Is(Typed(err), ErrDamaged) {
+	if _, err = conn.ExecContext(context.Background(), "DELETE FROM proxies"); err != nil && !errors.Is(Typed(err), ErrDamaged) {
 		t.Errorf("delete: got %v, want ErrDamaged", err)
 	}
-	if got := len(f.tables["audit"].deleted); got != 1 {
+	if got := len(f.tables["proxies"].deleted); got != 1 {
 		t.Errorf("%d rows were noted, want 1", got)
 	}
 	if _, err := Open(context.Background(), dir, Options{}); !errors.Is(err, ErrDamaged) {

@@ -34,6 +34,7 @@ func AllRights() []Right {
 // Holder is who has a key.
 type Holder struct {
 	KeyID   string
+	Name    string
 	Rights  []Right
 	Sees    Scope     // the workspaces
 	Expires time.Time // zero: never
@@ -51,7 +52,7 @@ func (h Holder) Expired() bool { return !h.Expires.IsZero() && time.Now().After(
 
 // Holder reads what a key's row allows.
 func (k Key) Holder() (Holder, error) {
-	h := Holder{KeyID: k.ID, Sees: All()}
+	h := Holder{KeyID: k.ID, Name: k.Name, Sees: All()}
 	if err := json.Unmarshal([]byte(k.Scopes), &h.Rights); err != nil {
 		return Holder{}, err
 	}

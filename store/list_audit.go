@@ -4,78 +4,160 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
-
-	"warren/store/index"
+	"strconv"
+	"strings"
+	"time"
 )
 
-// AuditList describes a page of the log of secrets, newest first.
+// AuditList describes a page of the audit log, newest first. An empty filter is none.
 type AuditList struct {
-	Workspaces *string // those that the key may see, from Scope.Filter
-	Action     string  // "": all
-	After      string  // as in ProfileList
+	Workspaces *string   // those that the key may see, from Scope.Filter
+	From, To   time.Time // from this time on; before this time
+	KeyID      string
+	ObjectID   string
+	Action     string // such as profile.update, or profile.* for those of a kind of object
+	Result     string // ok, the code of a refusal, or refused for every code
+	After      string // as in ProfileList
 	Limit      int
 	Offset     int64
+	Uncounted  bool // the page has no total
 }
 
 // auditOrder is the order's name in a Place.
 const auditOrder = "time"
 
-// ListAudit returns a page of the log and the total, which are found in memory as profiles are.
+// ListAudit returns a page of the log and the total.
 func (s *Store) ListAudit(ctx context.Context, l AuditList) (Page[Audit], error) {
-	q := index.Query{Offset: l.Offset, Limit: l.Limit, CountTo: countTo, ExactTotal: true}
-	if l.Action != "" {
-		q.Terms = []string{"action:" + l.Action}
-	}
-	var unknown bool
-	if l.After != "" {
-		at, err := s.After(ctx, l.After, auditOrder, "audit", l.Workspaces, func(id string) (Place, error) {
-			row, err := s.short.GetAudit(ctx, GetAuditParams{ID: id, Workspaces: l.Workspaces})
-			return Place{Order: auditOrder, Number: row.At, ID: row.ID}, err
-		})
-		if unknown = errors.Is(err, ErrNoRow); err != nil && !unknown {
-			return Page[Audit]{}, Typed(err)
+	page := Page[Audit]{Rows: []Audit{}}
+	where, args := l.conditions()
+	if !l.Uncounted {
+		err := s.long.db.QueryRowContext(ctx, countAudit(where), append(slices.Clone(args), countTo+1)...).Scan(&page.Total)
+		if err != nil {
+			return page, Typed(err)
 		}
-		if q.After = (&index.Place{Value: at.value(), ID: at.ID}); unknown {
-			q.After, q.Limit = nil, 0
+		if page.TotalAtLeast = page.Total > countTo; page.TotalAtLeast {
+			page.Total = countTo
 		}
 	}
-	var sees bool
-	if q.Workspaces, sees = workspacesOf(l.Workspaces, ""); !sees {
-		return Page[Audit]{Rows: []Audit{}}, nil
+	at, seq, err := s.auditPlace(ctx, l)
+	if errors.Is(err, ErrNoRow) {
+		return page, nil
 	}
-	found, err := s.ofAudit.find(ctx, s, q)
 	if err != nil {
-		return Page[Audit]{}, err
+		return page, Typed(err)
 	}
-	page := Page[Audit]{Total: found.Total, TotalAtLeast: !found.Exact, More: found.More && !unknown}
-	if page.Rows, err = s.auditAt(ctx, idsOfRows(found.Rows)); err == nil && len(page.Rows) > 0 {
-		last := page.Rows[len(page.Rows)-1]
-		page.Next = Place{Order: auditOrder, Number: last.At, ID: last.ID}
+	numbers, err := s.auditNumbers(ctx, pageOfAudit(where), append(args, at, seq, l.Limit+1, l.Offset))
+	if err != nil {
+		return page, Typed(err)
 	}
-	return page, err
+	if page.More = len(numbers) > l.Limit; page.More {
+		numbers = numbers[:l.Limit]
+	}
+	rows, err := s.long.GetAudits(ctx, GetAuditsParams{Numbers: *jsonText(numbers), Workspaces: l.Workspaces})
+	if err != nil {
+		return page, Typed(err)
+	}
+	slices.SortFunc(rows, func(a, b Audit) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.Seq, a.Seq)) })
+	if page.Rows = rows; len(rows) > 0 {
+		last := rows[len(rows)-1]
+		page.Next = Place{Order: auditOrder, Number: last.At, Text: strconv.FormatInt(last.Seq, 10), ID: last.ID}
+	}
+	return page, nil
 }
 
-// auditAt returns the entries of some ids, in their order. No entry is ever changed or deleted.
-func (s *Store) auditAt(ctx context.Context, ids []string) ([]Audit, error) {
-	rows, err := s.short.GetAudits(ctx, GetAuditsParams{Ids: *jsonText(ids)})
-	slices.SortFunc(rows, func(a, b Audit) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
-	return rows, Typed(err)
+// auditPlace returns the time and the number before which the page begins.
+func (s *Store) auditPlace(ctx context.Context, l AuditList) (at, seq int64, err error) {
+	if l.After == "" {
+		return math.MaxInt64, 0, nil
+	}
+	p, err := s.After(ctx, l.After, auditOrder, "audit", l.Workspaces, func(id string) (Place, error) {
+		row, err := s.short.GetAudit(ctx, GetAuditParams{ID: id, Workspaces: l.Workspaces})
+		return Place{Order: auditOrder, Number: row.At, Text: strconv.FormatInt(row.Seq, 10), ID: row.ID}, err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	if seq, err = strconv.ParseInt(p.Text, 10, 64); err != nil {
+		return 0, 0, ErrGone
+	}
+	return p.Number, seq, nil
 }
 
-// indexedAudit reads what the index of the log keeps.
-type indexedAudit struct{}
-
-func (r indexedAudit) part(ctx context.Context, q *Queries, after string, limit int64) ([]*index.Row, error) {
-	return eachRow(r.row)(q.ListIndexedAudit(ctx, ListIndexedAuditParams{After: after, Limit: limit}))
+func (s *Store) auditNumbers(ctx context.Context, query string, args []any) (numbers []int64, err error) {
+	rows, err := s.long.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	numbers = []int64{}
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, rows.Err()
 }
 
-func (r indexedAudit) some(ctx context.Context, q *Queries, ids string) ([]*index.Row, error) {
-	rows, err := q.GetIndexedAudit(ctx, ids)
-	return eachRow(func(row GetIndexedAuditRow) *index.Row { return r.row(ListIndexedAuditRow(row)) })(rows, err)
+// conditions returns the conditions of the list's filters. Each combination has a text of its own, which sqlc cannot make: in one text
+// for all SQLite would use one index for all.
+func (l AuditList) conditions() (where []string, args []any) {
+	where = []string{"audit INDEXED BY " + l.index() + " WHERE true"}
+	kind, ofKind := strings.CutSuffix(l.Action, ".*")
+	for _, c := range []struct {
+		given     bool
+		condition string
+		value     any // nil: none
+	}{
+		{l.ObjectID != "", "object_id <> '' AND object_id = ?", l.ObjectID}, // as its index has it
+		{l.KeyID != "", "key_id = ?", l.KeyID},
+		{ofKind, "kind = ?", kind},
+		{l.Action != "" && !ofKind, "action = ?", l.Action},
+		{l.Result == "ok", "result = 'ok'", nil},
+		{l.refused(), "result <> 'ok'", nil},
+		{l.refused() && l.Result != "refused", "result = ?", l.Result},
+		{!l.From.IsZero(), "at >= ?", l.From.UnixMilli()},
+		{!l.To.IsZero(), "at < ?", l.To.UnixMilli()},
+		{l.Workspaces != nil, "workspace_id IN (SELECT value FROM json_each(?))", l.Workspaces},
+	} {
+		if c.given {
+			where = append(where, c.condition)
+		}
+		if c.given && c.value != nil {
+			args = append(args, c.value)
+		}
+	}
+	return where, args
 }
 
-func (indexedAudit) row(a ListIndexedAuditRow) *index.Row {
-	return &index.Row{ID: a.ID, Workspace: shared(a.WorkspaceID), Terms: []string{term("action", a.Action)},
-		Sort: []index.Value{{Number: a.At}}}
+func (l AuditList) refused() bool { return l.Result != "" && l.Result != "ok" }
+
+// index is the one that leaves fewest rows.
+func (l AuditList) index() string {
+	switch {
+	case l.ObjectID != "":
+		return "audit_of_object"
+	case l.refused() && (l.KeyID != "" || l.Action == ""):
+		return "audit_refused"
+	case strings.HasSuffix(l.Action, ".*"):
+		return "audit_of_kind"
+	case l.Action != "":
+		return "audit_of_action"
+	case l.KeyID != "":
+		return "audit_of_key"
+	}
+	return "audit_time"
+}
+
+// countAudit counts at most as many as its last argument.
+func countAudit(where []string) string {
+	return "SELECT count(*) FROM (SELECT 1 FROM " + strings.Join(where, " AND ") + " LIMIT ?)"
+}
+
+// pageOfAudit returns numbers. Its last arguments are the place before which the page begins, how many, and how many to pass over.
+func pageOfAudit(where []string) string {
+	return "SELECT seq FROM " + strings.Join(where, " AND ") + " AND (at, seq) < (?, ?) ORDER BY at DESC, seq DESC LIMIT ? OFFSET ?"
 }

@@ -5,16 +5,30 @@
 package store
 
 type Audit struct {
+	Seq         int64
 	ID          string
 	At          int64
 	KeyID       string
 	KeyName     string
+	Parent      string
 	WorkspaceID string
 	Action      string
+	Kind        string
 	ObjectID    string
+	Result      string
 	Remote      string
 	RequestID   string
 	Detail      string
+	Hash        []byte
+}
+
+type AuditChain struct {
+	ID         int64
+	AnchorSeq  int64
+	AnchorHash []byte
+	LastSeq    int64
+	LastHash   []byte
+	Seal       []byte
 }
 
 type Deleted struct {
@@ -297,14 +311,19 @@ type WebhookDelivery struct {
 }
 
 type Workspace struct {
-	ID           string
-	Name         string
-	ProfileCount int64
-	TrashedCount int64
-	ProxyCount   int64
-	CreatedAt    int64
-	UpdatedAt    int64
-	PackSecret   []byte
-	Defaults     string
-	Revision     int64
+	ID            string
+	Name          string
+	ProfileCount  int64
+	TrashedCount  int64
+	ProxyCount    int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	PackSecret    []byte
+	Defaults      string
+	Revision      int64
+	QuotaProfiles *int64
+	QuotaRunning  *int64
+	QuotaDiskMb   *int64
+	QuotaProxies  *int64
+	DataBytes     int64
 }

@@ -28,6 +28,8 @@ func (s *Store) runPendingSteps(ctx context.Context, path string) error {
 	}
 	for name := range strings.FieldsSeq(names) {
 		switch name {
+		case "audit":
+			err = errors.Join(err, s.chainAudit(ctx))
 		case "idempotency":
 			err = errors.Join(err, s.inBatches(ctx, s.hashTargets))
 		case "rotate":

@@ -17,6 +17,7 @@ var plainScans = map[string]string{
 	"trimSessions":       "sorts the session keys of one key, 100 at most",
 	"countWorkspaces":    "workspaces are few",
 	"countTemplates":     "templates are few",
+	"countInWorkspace":   "keys are few",
 	"countSchedules":     "schedules are few",
 	"countWebhooks":      "webhooks are few",
 	"listAllWebhooks":    "webhooks are few",

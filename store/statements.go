@@ -13,8 +13,9 @@ import (
 // own prepared statements run with the caller's context. A cancelled statement inside a shared transaction would roll
 // back all of its functions.
 type statements struct {
-	on     DBTX // the readers' pool, or the writer's one connection
-	detach bool // statements ignore the end of the caller's context
+	on     DBTX        // the readers' pool, or the writer's one connection
+	audit  *auditQueue // nil: not the writer's
+	detach bool        // statements ignore the end of the caller's context
 
 	mu    sync.RWMutex
 	known map[string]*sql.Stmt // by text; bounded, since the texts are constants of the generated code

@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"warren/store/index"
 	"warren/tally"
 )
 
@@ -48,12 +47,13 @@ type Store struct {
 	writer   *writer
 
 	// The indexes of lists, and the goroutines that load them. cancel ends those.
-	ofProfiles, ofProxies, ofAudit *listIndex
-	background                     background
-	ctx                            context.Context
-	cancel                         context.CancelFunc
+	ofProfiles, ofProxies *listIndex
+	background            background
+	ctx                   context.Context
+	cancel                context.CancelFunc
 
 	keys   keyring
+	audit  auditKey
 	check  *laterCheck // nil: the database was checked before
 	ready  readiness
 	file   string // the database
@@ -87,8 +87,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 func open(ctx context.Context, dir, path string, found schemaVersion, later bool, o Options) (s *Store, err error) {
 	s = &Store{file: path, profiles: newCache(describeProfile), proxies: newCache(describeProxy),
 		ofProfiles: newListIndex("profiles", indexedProfiles{}, profileOrders(), o.Logger),
-		ofProxies:  newListIndex("proxies", indexedProxies{}, proxyOrders(), o.Logger),
-		ofAudit:    newListIndex("audit", indexedAudit{}, []index.Order{{}}, o.Logger)}
+		ofProxies:  newListIndex("proxies", indexedProxies{}, proxyOrders(), o.Logger)}
 	s.ofProfiles.links, s.ofProxies.dependent, s.ofProxies.implied = proxyLinks, s.ofProfiles, impliedByProxy
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -124,6 +123,10 @@ func open(ctx context.Context, dir, path string, found schemaVersion, later bool
 	if s.keys, err = openKeyring(ctx, s, dir, o.SecretKeyFile); err != nil {
 		return s, err
 	}
+	if s.audit, err = newAuditKey(s.keys); err != nil {
+		return s, err
+	}
+	s.writer.auditKey = s.audit // read with the first entry, which is written later
 	if err := s.runPendingSteps(ctx, path); err != nil {
 		return s, err
 	}
@@ -142,7 +145,6 @@ func (s *Store) Read() *Queries { return s.short }
 func (s *Store) LoadLists() {
 	s.ofProfiles.start(s)
 	s.ofProxies.start(s)
-	s.ofAudit.start(s)
 }
 
 // Forget drops all rows and indexes in memory. Whoever changes the database past the store must call it afterwards.

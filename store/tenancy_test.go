@@ -268,7 +268,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
 	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]",
 		Workspaces: Only([]string{"mine"}).Filter(), CreatedAt: 1})
-	_, err6 := q.InsertAudit(ctx, InsertAuditParams{ID: "audit", WorkspaceID: "mine", Detail: "{}"})
+	err6 := q.AppendAudit(ctx, AppendAuditParams{Seq: 1, ID: "audit", WorkspaceID: "mine", Detail: "{}", Hash: []byte{}})
 	err4 = errors.Join(err4, err5, err6)
 	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID,
 		WorkspaceID: "mine", BytesUp: 1}))
@@ -322,6 +322,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"First": profile.ID, "Last": profile.ID, "Except": "[]",
 		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	world["URL"], world["Secret"], world["Events"] = []byte("u"), []byte("s"), "[]"
+	world["Numbers"] = "[1]"
 	world["AfterKey"], world["AfterID"] = last.Number, last.ID
 	return world
 }

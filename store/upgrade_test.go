@@ -146,6 +146,12 @@ func rowsSince() map[int64][]string {
 				`planned_at, created_at) VALUES ('wh', 'd', 'e', 'run.ended', '{}', 'failed', 3, '[{"status":500}]', 4, 5, 6)`,
 		},
 		17: {`UPDATE profiles SET limits = '{"memoryMb":512}' WHERE id = 'p'`},
+		18: {
+			"UPDATE workspaces SET quota_profiles = 10, quota_running = 3, quota_disk_mb = 100, quota_proxies = 7 WHERE id = 'team'",
+			"INSERT INTO audit (seq, id, at, key_id, key_name, parent, workspace_id, action, object_id, result, remote, " +
+				"request_id, hash) VALUES (2, 'b', 2, 'k1', 'Key', 'k0', 'team', 'profile.update', 'p', 'forbidden', '127.0.0.1', 'rq', " +
+				"x'01')",
+		},
 	}
 }
 
@@ -214,7 +220,8 @@ func snapshot(t *testing.T, db *sql.DB) map[string][]map[string]string {
 
 // remade returns the columns that a migration changes on purpose. Another test checks their new values.
 func remade() []string {
-	return []string{"idempotency.target", "idempotency.answer", "proxies.rotate_url"}
+	return []string{"idempotency.target", "idempotency.answer", "proxies.rotate_url", "audit.hash", "audit_chain.last_seq",
+		"audit_chain.last_hash", "audit_chain.seal"}
 }
 
 // A database of every past version keeps all its values.

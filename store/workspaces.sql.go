@@ -9,6 +9,46 @@ import (
 	"context"
 )
 
+const countInWorkspace = `-- name: CountInWorkspace :one
+SELECT (SELECT count(*) FROM templates WHERE templates.workspace_id = workspaces.id) AS templates,
+    (SELECT count(*) FROM schedules WHERE schedules.workspace_id = workspaces.id) AS schedules,
+    (SELECT count(*) FROM extensions WHERE extensions.workspace_id = workspaces.id) AS extensions,
+    (SELECT count(*) FROM webhooks WHERE webhooks.workspace_id = workspaces.id) AS webhooks,
+    (SELECT count(*) FROM keys WHERE revoked_at IS NULL AND parent IS NULL AND (expires_at IS NULL OR expires_at > ?1)
+        AND EXISTS (SELECT 1 FROM json_each(keys.workspaces) WHERE value = workspaces.id)) AS keys
+FROM workspaces
+WHERE workspaces.id = ?2
+  AND (CAST(?3 AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(?3)))
+`
+
+type CountInWorkspaceParams struct {
+	Now        *int64
+	ID         string
+	Workspaces *string
+}
+
+type CountInWorkspaceRow struct {
+	Templates  int64
+	Schedules  int64
+	Extensions int64
+	Webhooks   int64
+	Keys       int64
+}
+
+// CountInWorkspace returns what else a workspace has, which no counter of its row has, and the keys that name it and are valid.
+func (q *Queries) CountInWorkspace(ctx context.Context, arg CountInWorkspaceParams) (CountInWorkspaceRow, error) {
+	row := q.db.QueryRowContext(ctx, countInWorkspace, arg.Now, arg.ID, arg.Workspaces)
+	var i CountInWorkspaceRow
+	err := row.Scan(
+		&i.Templates,
+		&i.Schedules,
+		&i.Extensions,
+		&i.Webhooks,
+		&i.Keys,
+	)
+	return i, err
+}
+
 const countKept = `-- name: CountKept :one
 SELECT CAST((SELECT coalesce(sum(profile_count + trashed_count), 0) FROM workspaces) AS INTEGER) AS profiles,
     (SELECT count(*) FROM snapshots) AS snapshots
@@ -45,6 +85,7 @@ WHERE workspaces.id = ?1 AND profile_count = 0 AND trashed_count = 0 AND proxy_c
   AND NOT EXISTS (SELECT 1 FROM templates WHERE templates.workspace_id = workspaces.id)
   AND NOT EXISTS (SELECT 1 FROM schedules WHERE schedules.workspace_id = workspaces.id)
   AND NOT EXISTS (SELECT 1 FROM webhooks WHERE webhooks.workspace_id = workspaces.id)
+  AND NOT EXISTS (SELECT 1 FROM extensions WHERE extensions.workspace_id = workspaces.id)
   AND (CAST(?2 AS TEXT) IS NULL OR workspaces.id IN (SELECT value FROM json_each(?2)))
 `
 
@@ -53,8 +94,8 @@ type DeleteEmptyWorkspaceParams struct {
 	Workspaces *string
 }
 
-// DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates, schedules and
-// webhooks count too.
+// DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash, templates, schedules, extensions
+// and webhooks count too.
 func (q *Queries) DeleteEmptyWorkspace(ctx context.Context, arg DeleteEmptyWorkspaceParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteEmptyWorkspace, arg.ID, arg.Workspaces)
 	if err != nil {
@@ -108,7 +149,7 @@ func (q *Queries) GetPackSecret(ctx context.Context, id string) ([]byte, error) 
 }
 
 const getWorkspace = `-- name: GetWorkspace :one
-SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision FROM workspaces
+SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision, quota_profiles, quota_running, quota_disk_mb, quota_proxies, data_bytes FROM workspaces
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?2)))
 `
@@ -132,23 +173,41 @@ func (q *Queries) GetWorkspace(ctx context.Context, arg GetWorkspaceParams) (Wor
 		&i.PackSecret,
 		&i.Defaults,
 		&i.Revision,
+		&i.QuotaProfiles,
+		&i.QuotaRunning,
+		&i.QuotaDiskMb,
+		&i.QuotaProxies,
+		&i.DataBytes,
 	)
 	return i, err
 }
 
 const insertWorkspace = `-- name: InsertWorkspace :one
-INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
-RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision
+INSERT INTO workspaces (id, name, quota_profiles, quota_running, quota_disk_mb, quota_proxies, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision, quota_profiles, quota_running, quota_disk_mb, quota_proxies, data_bytes
 `
 
 type InsertWorkspaceParams struct {
-	ID   string
-	Name string
-	Now  int64
+	ID            string
+	Name          string
+	QuotaProfiles *int64
+	QuotaRunning  *int64
+	QuotaDiskMb   *int64
+	QuotaProxies  *int64
+	Now           int64
 }
 
 func (q *Queries) InsertWorkspace(ctx context.Context, arg InsertWorkspaceParams) (Workspace, error) {
-	row := q.db.QueryRowContext(ctx, insertWorkspace, arg.ID, arg.Name, arg.Now)
+	row := q.db.QueryRowContext(ctx, insertWorkspace,
+		arg.ID,
+		arg.Name,
+		arg.QuotaProfiles,
+		arg.QuotaRunning,
+		arg.QuotaDiskMb,
+		arg.QuotaProxies,
+		arg.Now,
+	)
 	var i Workspace
 	err := row.Scan(
 		&i.ID,
@@ -161,6 +220,11 @@ func (q *Queries) InsertWorkspace(ctx context.Context, arg InsertWorkspaceParams
 		&i.PackSecret,
 		&i.Defaults,
 		&i.Revision,
+		&i.QuotaProfiles,
+		&i.QuotaRunning,
+		&i.QuotaDiskMb,
+		&i.QuotaProxies,
+		&i.DataBytes,
 	)
 	return i, err
 }
@@ -194,7 +258,7 @@ func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 }
 
 const listWorkspaces = `-- name: ListWorkspaces :many
-SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision FROM workspaces
+SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision, quota_profiles, quota_running, quota_disk_mb, quota_proxies, data_bytes FROM workspaces
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
@@ -236,6 +300,11 @@ func (q *Queries) ListWorkspaces(ctx context.Context, arg ListWorkspacesParams) 
 			&i.PackSecret,
 			&i.Defaults,
 			&i.Revision,
+			&i.QuotaProfiles,
+			&i.QuotaRunning,
+			&i.QuotaDiskMb,
+			&i.QuotaProxies,
+			&i.DataBytes,
 		); err != nil {
 			return nil, err
 		}
@@ -320,19 +389,24 @@ func (q *Queries) TotalsOfWorkspace(ctx context.Context, arg TotalsOfWorkspacePa
 }
 
 const updateWorkspace = `-- name: UpdateWorkspace :one
-UPDATE workspaces SET name = ?1, defaults = ?2, updated_at = ?3, revision = revision + 1
-WHERE id = ?4 AND revision = ?5
-  AND (CAST(?6 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?6)))
-RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision
+UPDATE workspaces SET name = ?1, defaults = ?2, quota_profiles = ?3, quota_running = ?4,
+    quota_disk_mb = ?5, quota_proxies = ?6, updated_at = ?7, revision = revision + 1
+WHERE id = ?8 AND revision = ?9
+  AND (CAST(?10 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?10)))
+RETURNING id, name, profile_count, trashed_count, proxy_count, created_at, updated_at, pack_secret, defaults, revision, quota_profiles, quota_running, quota_disk_mb, quota_proxies, data_bytes
 `
 
 type UpdateWorkspaceParams struct {
-	Name       string
-	Defaults   string
-	UpdatedAt  int64
-	ID         string
-	Revision   int64
-	Workspaces *string
+	Name          string
+	Defaults      string
+	QuotaProfiles *int64
+	QuotaRunning  *int64
+	QuotaDiskMb   *int64
+	QuotaProxies  *int64
+	UpdatedAt     int64
+	ID            string
+	Revision      int64
+	Workspaces    *string
 }
 
 // UpdateWorkspace returns no row if the workspace is unknown, foreign, or changed since @revision.
@@ -340,6 +414,10 @@ func (q *Queries) UpdateWorkspace(ctx context.Context, arg UpdateWorkspaceParams
 	row := q.db.QueryRowContext(ctx, updateWorkspace,
 		arg.Name,
 		arg.Defaults,
+		arg.QuotaProfiles,
+		arg.QuotaRunning,
+		arg.QuotaDiskMb,
+		arg.QuotaProxies,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Revision,
@@ -357,6 +435,11 @@ func (q *Queries) UpdateWorkspace(ctx context.Context, arg UpdateWorkspaceParams
 		&i.PackSecret,
 		&i.Defaults,
 		&i.Revision,
+		&i.QuotaProfiles,
+		&i.QuotaRunning,
+		&i.QuotaDiskMb,
+		&i.QuotaProxies,
+		&i.DataBytes,
 	)
 	return i, err
 }

@@ -97,22 +97,24 @@ func (w *write) afterStop() error {
 
 // writer owns the connection that writes.
 type writer struct {
-	db      *sql.DB // of one connection
-	log     *slog.Logger
-	queue   chan *write
-	closing chan struct{} // closed by close: no more writes are taken
-	stopped chan struct{} // closed by loop: all writes are answered
-	started bool          // the loop runs
-	length  int           // groupLength and groupTime, except in tests
-	time    time.Duration
-	follow  *follower // of the loop's goroutine
-	tally   *writeTally
+	db       *sql.DB // of one connection
+	log      *slog.Logger
+	queue    chan *write
+	closing  chan struct{} // closed by close: no more writes are taken
+	stopped  chan struct{} // closed by loop: all writes are answered
+	started  bool          // the loop runs
+	length   int           // groupLength and groupTime, except in tests
+	time     time.Duration
+	follow   *follower // of the loop's goroutine
+	auditKey auditKey  // set before the first entry
+	tally    *writeTally
 
 	// Used by the loop's goroutine only:
 	conn  *sql.Conn
 	stmts *statements
 	q     *Queries
-	group []*write // functions of the current transaction
+	group []*write    // functions of the current transaction
+	chain *auditChain // of the audit log as committed; nil: to be read
 }
 
 func newWriter(db *sql.DB, log *slog.Logger, follow *follower) *writer {
@@ -131,6 +133,7 @@ func (w *writer) connect(ctx context.Context) error {
 	}
 	w.conn = conn
 	w.stmts = newStatements(conn, true)
+	w.stmts.audit = new(auditQueue)
 	w.q = New(w.stmts)
 	return nil
 }
@@ -144,7 +147,7 @@ func (w *writer) disconnect() {
 	_ = w.follow.detach(w.conn)
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // removes the connection from the pool
 	_ = w.conn.Close()
-	w.conn, w.stmts, w.q = nil, nil, nil
+	w.conn, w.stmts, w.q, w.chain = nil, nil, nil, nil
 }
 
 func (w *writer) exec(statement string) error {
@@ -217,12 +220,20 @@ func (w *writer) transact(first *write) {
 	w.answer()
 }
 
-// commit ends the transaction, unless its changes cannot be followed.
+// commit ends the transaction with its entries of the audit log, unless its changes cannot be followed.
 func (w *writer) commit() error {
+	chain, err := w.appendAudit(context.Background())
+	if err != nil {
+		return err
+	}
 	if err := w.follow.resolve(context.Background(), w.stmts); err != nil {
 		return err
 	}
-	return w.exec("COMMIT")
+	if err := w.exec("COMMIT"); err != nil {
+		return err
+	}
+	w.chain = chain
+	return nil
 }
 
 // next returns the next waiting function of the group, or nil.
@@ -263,8 +274,11 @@ func (w *writer) run(next *write) (lost error) {
 	if err := w.exec("SAVEPOINT one"); err != nil {
 		return err
 	}
+	audit := w.stmts.audit
+	entries := len(audit.entries)
 	next.err = call(next.fn, w.q)
 	if next.err != nil {
+		audit.entries = audit.entries[:entries]
 		if err := w.exec("ROLLBACK TO one"); err != nil {
 			return next.err
 		}
@@ -289,6 +303,9 @@ func (w *writer) answer() {
 	}
 	clear(w.group)
 	w.group = w.group[:0]
+	if w.stmts != nil {
+		w.stmts.audit.entries = nil
+	}
 }
 
 // abort undoes the transaction and fails its group with the cause.

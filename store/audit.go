@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Keeps the audit log: entries that are only appended, in a chain.
+//
+//   - The hash of an entry is HMAC-SHA-256 (RFC 2104) over all its columns and the hash of the entry before.
+//   - The seal of the chain is the same over its first and its last place, so that entries missing at the end show too.
+//   - The key is derived from the secret key (HKDF-SHA-256, RFC 5869). Who has the database without it can make neither.
+//   - Who has the key can make a log anew, and who has an older copy of the database can put that in place.
+
+// AuditEntry is an entry to append.
+type AuditEntry struct {
+	At          int64 // milliseconds since 1970
+	KeyID       string
+	KeyName     string
+	Parent      string // of a session key: the key that it came from
+	WorkspaceID string // "": several
+	Action      string // such as profile.update
+	ObjectID    string // "": several, or none
+	Result      string // ok, or the code of a refusal
+	Remote      string // the caller's address
+	RequestID   string
+	Detail      string // a JSON object
+}
+
+// ByServer returns an entry of what the server does by itself to an object. detail are texts that are no secret; nil: none.
+func ByServer(action, workspace, object string, detail map[string]any) AuditEntry {
+	text := "{}"
+	if len(detail) > 0 {
+		text = *jsonText(detail)
+	}
+	return AuditEntry{At: time.Now().UnixMilli(), KeyID: "server", KeyName: "server", WorkspaceID: workspace, Action: action,
+		ObjectID: object, Result: "ok", Detail: text}
+}
+
+// auditQueue holds the entries of the functions of one transaction.
+type auditQueue struct{ entries []AuditEntry }
+
+// Record appends an entry to the audit log in the transaction that q belongs to. It fails outside Write.
+func (q *Queries) Record(e AuditEntry) error {
+	s, ok := q.db.(*statements)
+	if !ok || s.audit == nil {
+		return errors.New("an entry of the audit log outside a write")
+	}
+	s.audit.entries = append(s.audit.entries, e)
+	return nil
+}
+
+// auditKey makes the hashes of the log.
+type auditKey []byte
+
+func newAuditKey(k keyring) (auditKey, error) {
+	return hkdf.Key(sha256.New, k.master, nil, "warren audit", sha256.Size)
+}
+
+// sum returns the HMAC of numbers and texts. Each text has its length in front, so that no two lists are equal.
+func (k auditKey) sum(purpose string, numbers []int64, texts ...string) []byte {
+	h := hmac.New(sha256.New, k)
+	var b []byte
+	for _, text := range append([]string{purpose}, texts...) {
+		b = append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
+	}
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // its bits
+	}
+	h.Write(b)
+	return h.Sum(nil)
+}
+
+// hash returns the hash of an entry behind another.
+func (k auditKey) hash(before []byte, a Audit) []byte {
+	return k.sum("entry", []int64{a.Seq, a.At}, string(before), a.ID, a.KeyID, a.KeyName, a.Parent, a.WorkspaceID, a.Action, a.ObjectID,
+		a.Result, a.Remote, a.RequestID, a.Detail)
+}
+
+// auditChain is where the log begins and ends.
+type auditChain struct {
+	GetAuditChainRow
+	broken bool // somebody else has changed it: its seal stays wrong, so that CheckAudit finds that whatever is appended
+}
+
+// read reads the chain.
+func (k auditKey) read(ctx context.Context, q *Queries) (auditChain, error) {
+	row, err := q.GetAuditChain(ctx)
+	return auditChain{row, !hmac.Equal(row.Seal, k.seal(row))}, err
+}
+
+func (k auditKey) seal(c GetAuditChainRow) []byte {
+	return k.sum("chain", []int64{c.AnchorSeq, c.LastSeq}, string(c.AnchorHash), string(c.LastHash))
+}
+
+// set seals the chain and writes it.
+func (k auditKey) set(ctx context.Context, q *Queries, c *auditChain) error {
+	if !c.broken {
+		c.Seal = k.seal(c.GetAuditChainRow)
+	}
+	row := SetAuditChainParams(c.GetAuditChainRow)
+	row.AnchorHash, row.LastHash, row.Seal = notNull(row.AnchorHash), notNull(row.LastHash), notNull(row.Seal)
+	return ErrorOf(q.SetAuditChain(ctx, row))
+}
+
+// notNull returns an empty blob for nil, which the driver reads for one and writes as NULL.
+func notNull(blob []byte) []byte { return append([]byte{}, blob...) }
+
+// appendAudit writes the entries of a transaction at the end of the chain, and returns the chain as it is then.
+func (w *writer) appendAudit(ctx context.Context) (*auditChain, error) {
+	entries := w.stmts.audit.entries
+	if len(entries) == 0 {
+		return w.chain, nil
+	}
+	chain, err := w.lastAudit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		row := Audit{Seq: chain.LastSeq + 1, ID: NewID(), At: e.At, KeyID: e.KeyID, KeyName: e.KeyName, Parent: e.Parent,
+			WorkspaceID: e.WorkspaceID, Action: e.Action, ObjectID: e.ObjectID, Result: e.Result, Remote: e.Remote,
+			RequestID: e.RequestID, Detail: e.Detail}
+		row.Hash = w.auditKey.hash(chain.LastHash, row)
+		if err := w.q.AppendAudit(ctx, AppendAuditParams{Seq: row.Seq, ID: row.ID, At: row.At, KeyID: row.KeyID, KeyName: row.KeyName,
+			Parent: row.Parent, WorkspaceID: row.WorkspaceID, Action: row.Action, ObjectID: row.ObjectID, Result: row.Result,
+			Remote: row.Remote, RequestID: row.RequestID, Detail: row.Detail, Hash: row.Hash}); err != nil {
+			return nil, err
+		}
+		chain.LastSeq, chain.LastHash = row.Seq, row.Hash
+	}
+	return &chain, w.auditKey.set(ctx, w.q, &chain)
+}
+
+// lastAudit returns the chain. It begins behind rows that somebody else appended, which CheckAudit finds: they must not stop the
+// server from writing.
+func (w *writer) lastAudit(ctx context.Context) (auditChain, error) {
+	if w.chain != nil {
+		return *w.chain, nil
+	}
+	chain, err := w.auditKey.read(ctx, w.q)
+	if err != nil {
+		return chain, err
+	}
+	last, err := w.q.LastAudit(ctx)
+	chain.LastSeq = max(chain.LastSeq, last)
+	return chain, err
+}
+
+// auditPart is how many entries are read, or removed, at a time.
+const auditPart = 1000
+
+// chainAudit makes the chain of the entries of before there was one. It does nothing to a chain that there is.
+func (s *Store) chainAudit(ctx context.Context) error {
+	chain, err := s.short.GetAuditChain(ctx)
+	if err != nil || len(chain.Seal) > 0 {
+		return Typed(err)
+	}
+	last := auditChain{GetAuditChainRow: GetAuditChainRow{AnchorHash: []byte{}, LastHash: []byte{}}}
+	return s.inBatches(ctx, func(ctx context.Context, q *Queries) (int, error) {
+		rows, err := q.WalkAudit(ctx, WalkAuditParams{After: last.LastSeq, Limit: auditPart})
+		if err != nil {
+			return 0, err
+		}
+		for _, row := range rows {
+			hash := s.audit.hash(last.LastHash, row)
+			if len(row.Hash) == 0 { // else it was made before a crash
+				if _, err := q.SetAuditHash(ctx, SetAuditHashParams{Seq: row.Seq, Hash: hash}); err != nil {
+					return 0, err
+				}
+			}
+			last.LastSeq, last.LastHash = row.Seq, hash
+		}
+		if len(rows) == 0 {
+			return 0, s.audit.set(ctx, q, &last)
+		}
+		return len(rows), nil
+	})
+}
+
+// RemoveAudit removes the oldest entries, those of before a time. The hash of the last one stays as the anchor of the chain.
+func (s *Store) RemoveAudit(ctx context.Context, before time.Time) error {
+	return s.inBatches(ctx, func(ctx context.Context, q *Queries) (int, error) {
+		chain, err := s.audit.read(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		rows, err := q.WalkAudit(ctx, WalkAuditParams{After: chain.AnchorSeq, Limit: auditPart})
+		if err != nil {
+			return 0, err
+		}
+		n := 0
+		for ; n < len(rows) && rows[n].At < before.UnixMilli(); n++ {
+			chain.AnchorSeq, chain.AnchorHash = rows[n].Seq, rows[n].Hash
+		}
+		if n == 0 {
+			return 0, nil
+		}
+		s.writer.chain = nil // of the goroutine that runs this function; the entries of this transaction read it anew
+		if err := s.audit.set(ctx, q, &chain); err != nil {
+			return 0, err
+		}
+		return n, ErrorOf(q.RemoveAudit(ctx, chain.AnchorSeq))
+	})
+}
+
+// CheckAudit verifies the chain. It returns how many entries were found in order, and what is wrong; "": nothing. The first fault ends
+// it, since nothing behind that proves anything.
+func (s *Store) CheckAudit(ctx context.Context) (entries int, fault string, err error) {
+	chain, err := s.long.GetAuditChain(ctx)
+	if errors.Is(err, ErrNoRow) {
+		return 0, "the audit log has lost the row of its ends", nil
+	}
+	if err != nil {
+		return 0, "", Typed(err)
+	}
+	last, before := chain.AnchorSeq, chain.AnchorHash
+	for after := int64(-1) << 62; ; {
+		rows, err := s.long.WalkAudit(ctx, WalkAuditParams{After: after, Limit: auditPart})
+		if err != nil {
+			return entries, "", Typed(err)
+		}
+		for _, row := range rows {
+			at := time.UnixMilli(row.At).UTC().Format(time.RFC3339)
+			switch {
+			case row.Seq != last+1:
+				return entries, fmt.Sprintf("the audit log has no entry %d: the next one is %d of %s", last+1, row.Seq, at), nil
+			case !hmac.Equal(row.Hash, s.audit.hash(before, row)):
+				return entries, fmt.Sprintf("entry %d of the audit log (%s, %s by %q) is not as it was written, or was not written by "+
+					"this server", row.Seq, at, row.Action, row.KeyName), nil
+			}
+			last, before = row.Seq, row.Hash
+			entries++
+		}
+		if len(rows) < auditPart {
+			break
+		}
+		after = last
+	}
+	if last != chain.LastSeq || !hmac.Equal(before, chain.LastHash) || !hmac.Equal(chain.Seal, s.audit.seal(chain)) {
+		return entries, fmt.Sprintf("the audit log ends at entry %d, which was not its last one (%d), or its ends were changed", last,
+			chain.LastSeq), nil
+	}
+	return entries, "", nil
+}
