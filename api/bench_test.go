@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // BenchmarkWrites sends what the part create and bulk of the bench send, to a server in this process: for a profile of
@@ -59,4 +62,53 @@ func BenchmarkWrites(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/1000/float64(b.N*c.rows), "µs/row")
 		})
 	}
+}
+
+// BenchmarkAudit compares creates with their entries of the audit log and without, in rounds of changing order. The result is the
+// median of the rounds' ratios, since the disk's speed changes between rounds.
+func BenchmarkAudit(b *testing.B) {
+	for _, clients := range []int{1, 16} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			with, without := newAPI(b), newAPI(b)
+			delete(without.srv.actions, "POST "+Prefix+"/profiles")
+			var ratios []float64
+			for b.Loop() {
+				pair := []*testAPI{with, without}
+				if len(ratios)%2 == 1 {
+					slices.Reverse(pair)
+				}
+				took := map[*testAPI]time.Duration{}
+				for _, a := range pair {
+					took[a] = creates(b, a, clients, 320)
+				}
+				ratios = append(ratios, float64(took[with])/float64(took[without]))
+			}
+			slices.Sort(ratios)
+			b.ReportMetric(ratios[len(ratios)/2], "ratio")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// creates returns how long some clients take to create profiles.
+func creates(b *testing.B, a *testAPI, clients, profiles int) time.Duration {
+	b.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	began := time.Now()
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for range profiles / clients {
+				resp, err := client.Do(a.request(b, "POST", "/profiles", `{"name":"Shop, Berlin","os":"linux","browserVersion":"156"}`))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				io.Copy(io.Discard, resp.Body) //nolint:errcheck // of this process
+				resp.Body.Close()
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(began)
 }

@@ -35,6 +35,8 @@ func (profileCreate) example() any {
 		"tags": []string{"shop", "de"}, "proxyId": exampleProxyID}
 }
 
+func (profileCreate) problems() []*problem.Error { return []*problem.Error{exampleQuota()} }
+
 // Resolve checks the request by itself.
 func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	if p := callerOf(ctx.Context()).may(scopeRun); in.Body.Start && p != nil {

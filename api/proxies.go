@@ -328,7 +328,7 @@ type proxyCreate struct {
 }
 
 func (proxyCreate) problems() []*problem.Error {
-	return []*problem.Error{pool.IsDuplicate(exampleProxyID)}
+	return []*problem.Error{pool.IsDuplicate(exampleProxyID), exampleQuota()}
 }
 
 // Resolve checks the request by itself.

@@ -57,7 +57,7 @@ func (startRequest) problems() []*problem.Error {
 				"Choose auto or Europe/Berlin."}}),
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 		exampleDamage(),
-		runs.CancelledStart(), pool.Stopping(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
+		exampleQuota(), runs.CancelledStart(), pool.Stopping(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
 }
 
 // exampleDamage is a start that is refused because of damaged data.

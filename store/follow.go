@@ -42,12 +42,6 @@ type dropper interface {
 	clear()
 }
 
-// noCache is for rows that are not cached.
-type noCache struct{}
-
-func (noCache) drop(map[string]struct{}) {}
-func (noCache) clear()                   {}
-
 func newFollower(s *Store) *follower {
 	f := &follower{tables: map[string]*followed{}}
 	add := func(name string, cache dropper, index *listIndex) {
