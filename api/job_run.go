@@ -34,7 +34,7 @@ func (s *API) startJob(ctx context.Context, in *batchInput) (*batchBody, error) 
 	// What the job does is by the request: with its key, its id and the address that its client uses.
 	req := requestOf(ctx)
 	work := context.WithValue(context.Background(), requestKey{},
-		&request{id: req.id, base: req.base, caller: by, api: s, changed: j.countChange})
+		&request{id: req.id, base: req.base, remote: req.remote, caller: by, api: s, changed: j.countChange})
 	going, end := s.keyContexts.add(work, by)
 	going, j.cancel = context.WithCancel(going)
 	done, err := s.jobs.add(j)
@@ -47,14 +47,15 @@ func (s *API) startJob(ctx context.Context, in *batchInput) (*batchBody, error) 
 	if err := s.keys.confirm(ctx, by); err != nil { // it may have been revoked before it was registered
 		j.stop()
 	}
-	if err := s.recordBatch(ctx, j.workspace, in, j.ids); err != nil {
-		j.stop()
-		s.log.Error("a job is cancelled, since it cannot be recorded", "cause", err)
-	}
 	began := j.show()
 	s.tellOfJob("job.created", j, began)
+	nothingToRecord(ctx) // the job does, before its first profile
 	go func() {
 		defer done()
+		if err := s.recordBatch(work, j.workspace, in, j.ids); err != nil {
+			s.log.Error("a job is cancelled, since it cannot be recorded", "request", req.id, "cause", err)
+			j.stop()
+		}
 		s.runJob(going, work, j, in, dealt)
 		end()
 		release()
