@@ -122,7 +122,6 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		up(p.api.Base())
 	}
 	st.LoadLists() // after the first answers can go out: with a million profiles it takes seconds
-	p.runs.KeepSpare()
 	p.workBeside(life, cfg, &background)
 	background.Go(func() { cfg.certificate.keep(life, reload, output, log) })
 	select {
@@ -135,6 +134,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 
 // workBeside starts what the server does beside answering requests, until life ends. background waits for it.
 func (p *product) workBeside(life context.Context, cfg *serveConfig, background *sync.WaitGroup) {
+	p.runs.KeepSpare()
 	background.Go(func() { p.keepSweeping(life) })
 	background.Go(func() { p.keepBackups(life, cfg) })
 	background.Go(func() { p.pool.KeepChecking(life) })

@@ -159,20 +159,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	var wg sync.WaitGroup
 	wg.Go(func() { a.srv.Serve(listener) }) //nolint:errcheck // it ends with the server
 	goAll(ctx, &wg, px.KeepChecking, rs.FollowExits, a.srv.schedules.Keep, a.srv.webhooks.Keep)
-	a.stop = sync.OnceValue(func() error {
-		stopping, cancel := context.WithTimeout(context.Background(), runs.StopTime)
-		defer cancel()
-		rs.Shutdown(stopping)
-		end()
-		rs.Wait()
-		ev.Close()
-		answering, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-		defer cancel()
-		err := a.srv.Shutdown(answering)
-		wg.Wait()
-		st.Close()
-		return err
-	})
+	a.stop = sync.OnceValue(func() error { return stopAll(a.srv, rs, ev, st, &wg, end) })
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	a.client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
@@ -189,6 +176,22 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 		return &testAPI{a, key}
 	}
 	return &testAPI{a, c.APIKey}
+}
+
+// stopAll stops the product below the API as `warren serve` does.
+func stopAll(srv *API, rs *runs.Manager, ev *events.Log, st *store.Store, background *sync.WaitGroup, end context.CancelFunc) error {
+	stopping, cancel := context.WithTimeout(context.Background(), runs.StopTime)
+	defer cancel()
+	rs.Shutdown(stopping)
+	end()
+	rs.Wait()
+	ev.Close()
+	answering, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	err := srv.Shutdown(answering)
+	background.Wait()
+	st.Close()
+	return err
 }
 
 // sender makes a sender of webhooks.

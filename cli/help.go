@@ -32,7 +32,8 @@ var sections = []section{
 var summaries = map[string]string{"profile": "Create, change, copy and move profiles, and read their data.",
 	"proxy":    "Keep, check, rotate and move proxies.",
 	"snapshot": "Keep the data of profiles, and go back to it.", "template": "Keep settings for new profiles.", "run": "Look at runs.",
-	"job": "Follow and cancel jobs.", "schedule": "Say what happens when.", "webhook": "Tell endpoints of events.", "extension": "Keep extensions for profiles.",
+	"job": "Follow and cancel jobs.", "schedule": "Say what happens when.", "webhook": "Tell endpoints of events.",
+	"extension": "Keep extensions for profiles.",
 	"workspace": "Keep things apart.", "capability": "Let others into a run.", "ticket": "Open a WebSocket without a key.",
 	"server": "Look at the server, and install browsers.", "context": "Choose between servers.",
 	"key": "Create, list and revoke API keys."}

@@ -26,6 +26,7 @@ var without = map[string]string{
 	"patchProxy":                 "the same as updateProxy",
 	"patchTemplate":              "the same as updateTemplate",
 	"patchSchedule":              "the same as updateSchedule",
+	"metrics":                    "for Prometheus, which asks for them itself",
 	"patchWebhook":               "the same as updateWebhook",
 	"updateWorkspace":            "the same as putWorkspace",
 }
@@ -44,7 +45,7 @@ var (
 	bySearch    = q("search", "Only those whose name or notes contain it.")
 )
 
-// top are the commands that people type most.
+// top are the commands that people type most. It has an entry for each command and reads best as one table.
 func top() []command {
 	return []command{
 		{name: "start", op: "startProfile POST /profiles/{id}/start", help: "Start profiles.", many: true, cols: runCols,
@@ -82,8 +83,13 @@ func top() []command {
 			sample: "warren events --follow --type run.* --max 1", flags: []flag{o("follow?", "Go on until interrupted.").as("f"),
 				o("type[]", "Only these types, such as run.* or proxy.died."), o("max#", "End after so many.")}},
 		{name: "audit", op: "listAudit GET /audit", help: "List who read secrets and changed what.", shape: listed,
-			cols:   "AT=at ACTION=action KEY=keyName OBJECT=objectId WORKSPACE=workspaceId FROM=remote",
-			sample: "warren audit --max 20", flags: []flag{q("action", "Only this action, such as proxy.secret.")}},
+			cols:   "AT=at ACTION=action RESULT=result KEY=keyName OBJECT=objectId WORKSPACE=workspaceId FROM=remote",
+			sample: "warren audit --max 20 --action profile.*", flags: []flag{
+				q("action", "Only this action, such as proxy.secret, or profile.* for all of a kind."),
+				q("result", "Only this result: ok, the code of a refusal, or refused for every one."),
+				q("key=keyId", "What was done with this key.").of("key"),
+				q("object=objectId", "What was done with the object of this id."),
+				q("from", "From this time on, such as 2026-11-21T00:00:00Z."), q("to", "Before this time.")}},
 		{name: "login", shape: local, args: "url", run: login, help: "Keep the address and the key of a server, under a name.",
 			detail: "The key is read from WARREN_API_KEY, from --key-file, from the terminal without an echo, else from standard input. " +
 				"The server must take it before it is kept.",

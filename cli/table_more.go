@@ -114,11 +114,13 @@ func keptCommands() []command {
 		{name: "workspace show", op: "getWorkspace GET /workspaces/{id}", help: "Show workspaces.", many: true, cols: workspaceCols,
 			sample: "warren workspace show default"},
 		{name: "workspace create", op: "createWorkspace POST /workspaces", args: "id", help: "Create a workspace.", cols: workspaceCols,
-			sample: "warren workspace create team --name Team", flags: []flag{name}},
+			sample: "warren workspace create team --name Team --quota-running 5", flags: append(quotas(), name)},
 		{name: "workspace edit", op: "putWorkspace PUT /workspaces/{id}",
-			help: "Change a workspace: its name, and defaults of its profiles.",
-			cols: workspaceCols, sample: "warren workspace edit default --set defaults.timezone=Europe/Berlin", flags: []flag{name},
-			run: edit},
+			help:   "Change a workspace: its name, its quotas, and defaults of its profiles.",
+			cols:   workspaceCols,
+			sample: "warren workspace edit default --set defaults.timezone=Europe/Berlin", flags: append(quotas(), name), run: edit},
+		{name: "workspace rm", op: "deleteWorkspace DELETE /workspaces/{id}", help: "Delete empty workspaces.", many: true,
+			done: "deleted", sample: "warren workspace rm team"},
 		{name: "key create", op: "createKey POST /keys", args: "name", run: createKey, help: "Create a key and print it, this once.",
 			sample: "warren key create reader --scope read --expires 720h", flags: []flag{
 				o("scope[]", "What it may do; files are those of the machine, for clients of browsers.").
@@ -142,6 +144,14 @@ func keptCommands() []command {
 			help:   "Make a ticket that opens one WebSocket without a key.",
 			sample: "warren ticket create /api/v1/profiles/0199a1c2-7d3e-7a10-8a55-0123456789ab/live", body: true},
 	}
+}
+
+// quotas are the flags of how much a workspace may have.
+func quotas() []flag {
+	return []flag{b("quota-profiles#=quotas.profiles", "How many profiles it may have."),
+		b("quota-running#=quotas.running", "How many browsers it may run at once."),
+		b("quota-disk-mb#=quotas.diskMb", "How much its profiles' data may take, in MB."),
+		b("quota-proxies#=quotas.proxies", "How many proxies it may have.")}
 }
 
 // serverCommands are about runs, jobs and the server itself.

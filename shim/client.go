@@ -117,8 +117,8 @@ func (l starting) await(ctx context.Context, out io.Reader) (*Client, *State, er
 // logPath is the file of a shim's messages.
 func logPath(runDir, name string) string { return filepath.Join(runDir, name+".log") }
 
-// environment is the environment that a run inherits: ours without what only the server needs. WARREN_…, AWS_… and OTEL_… hold secrets. The rest is
-// between a service and its manager (systemd.exec(5), sd_notify(3)).
+// environment is the environment that a run inherits: ours without what only the server needs. WARREN_…, AWS_… and OTEL_… hold secrets.
+// The rest is between a service and its manager (systemd.exec(5), sd_notify(3)).
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return slices.ContainsFunc([]string{"WARREN_", "AWS_", "OTEL_", "NOTIFY_SOCKET=", "WATCHDOG_", "CREDENTIALS_DIRECTORY="},

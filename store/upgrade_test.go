@@ -66,7 +66,7 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 
 // rowsSince holds the rows and values that each version could first have. Together they fill every table, and every
 // column that a later migration added with another value than its default. A migration that creates a table adds its
-// rows here.
+// rows here. It has an entry for each version and reads best as one table.
 func rowsSince() map[int64][]string {
 	return map[int64][]string{
 		1: {
