@@ -206,7 +206,7 @@ func jsonSet[S ~[]string](v S) string {
 
 // jsonText returns a value as JSON.
 func jsonText[T any](v T) *string {
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil { // numbers that came out of JSON go back into it
 		return nil
 	}
