@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
@@ -70,6 +71,9 @@ type serveConfig struct {
 	BehindProxy      []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" group:"Security" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
 	TLSCert          string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" group:"Security" help:"TLS certificate (PEM)."`
 	TLSKey           string        `name:"tls-key" env:"WARREN_TLS_KEY" placeholder:"FILE" group:"Security" help:"TLS key (PEM)."`
+	ACME             []string      `name:"acme" env:"WARREN_ACME" placeholder:"NAME" group:"Security" help:"Get TLS certificates for these names of this machine by ACME, and accept the authority's terms by it. Port 443 of each name must lead here."`
+	ACMEEmail        string        `name:"acme-email" env:"WARREN_ACME_EMAIL" placeholder:"ADDRESS" group:"Security" help:"Where the authority writes to when something is wrong with a certificate."`
+	ACMEDirectory    string        `name:"acme-directory" default:"https://acme-v02.api.letsencrypt.org/directory" env:"WARREN_ACME_DIRECTORY" placeholder:"URL" group:"Security" help:"The authority's directory."`
 	APIKey           string        `kong:"-"` // WARREN_API_KEY: a secret has no place on a command line
 	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" group:"Security" help:"File that holds the admin key."`
 	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" group:"Security" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
@@ -124,6 +128,7 @@ func (c *serveConfig) resolve() error {
 	c.resolveClientFiles(&f)
 	c.checkListen(&f)
 	c.resolveTLS(&f)
+	c.checkACME(&f)
 	c.resolveBehindProxy(&f)
 	c.resolveCheckURLs(&f)
 	c.checkEvery = pool.ParseEvery(c.CheckEvery, f.add)
@@ -393,11 +398,14 @@ func (cfg *serveConfig) webhooks(own pool.Own) webhooks.Config {
 }
 
 // api is the configuration of the API. address is where the server listens.
-func (cfg *serveConfig) api(address net.Addr) api.Config {
+func (cfg *serveConfig) api(address net.Addr, log *slog.Logger) api.Config {
 	c := api.Config{Version: versionInfo(), Data: cfg.Data, Listen: cfg.Listen, Address: address, AllowHost: cfg.AllowHost,
 		BehindProxy: cfg.proxies,
 		Key:         cfg.APIKey, AllowPrivate: cfg.allowPrivate(), UploadLimit: cfg.UploadLimit.bytes(), OpenFiles: openFiles(),
 		AuditDays: cfg.AuditDays, Settings: cfg.given}
+	if len(cfg.ACME) > 0 {
+		c.TLS = cfg.acmeTLS(log)
+	}
 	if cfg.certificate != nil {
 		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cfg.certificate.get}
 	}

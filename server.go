@@ -231,7 +231,7 @@ func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr
 	p.kept.ctx, p.kept.dir = life, filepath.Join(cfg.Data, "snapshots")
 	p.metrics = metrics.New(metrics.Sources{Runs: p.runs, Pool: p.pool, Store: p.store, Events: p.events, Server: p,
 		Version: versionInfo()}, p.log)
-	p.api = api.New(api.Deps{Config: cfg.api(address), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs, Events: p.events,
+	p.api = api.New(api.Deps{Config: cfg.api(address, p.log), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs, Events: p.events,
 		Site: site, Schedules: p.schedules, Webhooks: p.webhooks, Metrics: p.metrics})
 	return nil
 }
@@ -371,9 +371,9 @@ func (cfg *serveConfig) checkExposure(ctx context.Context, st *store.Store) erro
 
 // checkEncryption refuses to serve beyond loopback without TLS, of our own or of a reverse proxy.
 func (cfg *serveConfig) checkEncryption() error {
-	if cfg.TLSCert == "" && len(cfg.proxies) == 0 {
-		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, or "+
-			"--behind-proxy CIDR of the reverse proxy that does TLS", cfg.Listen)
+	if cfg.TLSCert == "" && len(cfg.ACME) == 0 && len(cfg.proxies) == 0 {
+		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, --acme "+
+			"NAME, or --behind-proxy CIDR of the reverse proxy that does TLS", cfg.Listen)
 	}
 	return nil
 }
