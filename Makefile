@@ -86,9 +86,9 @@ check:
 ONE_BY_ONE := TestClosedPages|TestExtensionsThatReadFiles|TestHostileClient|TestPersonsPages
 race: export GOFLAGS := $(shell go env GOFLAGS) -gcflags=modernc.org/sqlite/lib=-race=false
 race: browser
-	@echo "go test -race ./shim ./store ./proxy ./runs ./pool ./schedules ./events ./identity ./problem ./leaks ./web ./api ./tests, beside the browser's"; \
+	@echo "go test -race ./shim ./store ./proxy ./runs ./pool ./schedules ./webhooks ./events ./identity ./problem ./leaks ./web ./api ./tests, beside the browser's"; \
 	{ go test -race -p 2 -timeout 40m ./shim ./store ./proxy && \
-	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./schedules ./events ./identity ./problem ./leaks ./web && \
+	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./schedules ./webhooks ./events ./identity ./problem ./leaks ./web && \
 	  go test -race -short -count=1 -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -skip TestPageByKeys -p 2 ./api ./tests; } & beside=$$!; \
 	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m -skip '$(ONE_BY_ONE)' ./browser/...; result=$$?; \
 	wait $$beside && exit $$result
