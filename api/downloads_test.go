@@ -70,7 +70,7 @@ func TestBatchEndsWithItsKey(t *testing.T) {
 // TestSlowOperationsOfAKey: what waits for a browser, a proxy or a reader counts for what a key holds open, and ends with the key.
 func TestSlowOperationsOfAKey(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t)
+	a := newAPI(t, func(c *setup) { c.CheckTimeout = enough }) // the check outlasts all that follows
 	l, err := net.Listen("tcp", "127.0.0.1:0") // says nothing
 	if err != nil {
 		t.Fatal(err)
