@@ -23,6 +23,7 @@ func TestWindow(t *testing.T) {
 		s.Identity.Screen = &browser.Screen{Width: 1200, Height: 800, DeviceScaleFactor: 2}
 	})
 	w, other := watch(t, r, address), watch(t, r, address+"/watch/")
+	me := w.hears("hello", nil)["viewer"] // either may come first
 	w.sees(600, 300, red)
 	other.sees(600, 300, red)
 	screen, window := w.page(seenScreen), w.page(seenWindow)
@@ -64,7 +65,7 @@ func TestWindow(t *testing.T) {
 	tile := watch(t, r, address+"?tile=1")
 	tile.hears("window", map[string]any{"resized": true})
 	tile.hears("hello", map[string]any{"readonly": true})
-	if list := tile.hears("control", map[string]any{"holder": "v1"})["viewers"].([]any); len(list) != 1 {
+	if list := tile.hears("control", map[string]any{"holder": me})["viewers"].([]any); len(list) != 1 {
 		t.Errorf("with a tile the viewers are %v", list)
 	}
 	fit(tile, 700, 500)
