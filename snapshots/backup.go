@@ -105,7 +105,7 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 	if o.KeyFile == "" {
 		o.KeyFile = filepath.Join(o.Data, keyName)
 	}
-	st, err := openCopy(ctx, temp, o.KeyFile)
+	st, err := openCopy(ctx, temp, o.KeyFile, o.Warren)
 	if err != nil {
 		return nil, err
 	}
@@ -178,9 +178,10 @@ func originOf(keyFile string) (string, error) {
 // keyName is the file of the key that seals the database's secrets, unless it lies elsewhere.
 const keyName = "secret.key"
 
-// openCopy opens a copy of a database. key is the file of its secret key.
-func openCopy(ctx context.Context, dir, key string) (*store.Store, error) {
-	return store.Open(ctx, dir, store.Options{SecretKeyFile: key})
+// openCopy opens a copy of a database, which gives it the newest schema. key is the file of its secret key. warren is this program's
+// version, if it is known.
+func openCopy(ctx context.Context, dir, key, warren string) (*store.Store, error) {
+	return store.Open(ctx, dir, store.Options{SecretKeyFile: key, Warren: warren})
 }
 
 // addDatabase writes the copy of the database.
@@ -557,7 +558,7 @@ func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) er
 	if _, err := os.Stat(key); err != nil {
 		return fmt.Errorf("the backup has no %s; name the one of its server with --secret-key-file: %w", keyName, err)
 	}
-	st, err := openCopy(ctx, dir, key)
+	st, err := openCopy(ctx, dir, key, "")
 	if err != nil {
 		return err
 	}

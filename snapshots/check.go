@@ -50,7 +50,7 @@ func Check(ctx context.Context, o CheckOptions) (out *Checked, err error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := openCopy(ctx, temp, key)
+	st, err := openCopy(ctx, temp, key, "")
 	if err != nil {
 		return nil, err
 	}

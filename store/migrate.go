@@ -17,7 +17,7 @@ const tellEvery = 5 * time.Second
 
 // migrate updates the schema. Each step is a transaction of its own, so that a crash leaves the old or the new
 // version. The log shows each step as it begins, while it takes long, and when it has ended.
-func migrate(ctx context.Context, file string, found schemaVersion, log *slog.Logger) (err error) {
+func migrate(ctx context.Context, file string, found schemaVersion, o Options) (err error) {
 	if found == newestMigration() {
 		return nil
 	}
@@ -31,7 +31,12 @@ func migrate(ctx context.Context, file string, found schemaVersion, log *slog.Lo
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	return migrateSteps(ctx, p, found, log)
+	if found != 0 && o.Warren != "" { // before the first step: half of them is newer than what wrote it last, too
+		if err := New(db).SetSetting(ctx, SetSettingParams{Name: versionSetting, Value: o.Warren}); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+	}
+	return migrateSteps(ctx, p, found, o.Logger)
 }
 
 // migrateSteps runs the steps after the version found.

@@ -123,8 +123,8 @@ func examine(ctx context.Context, file string, o Options) (version schemaVersion
 	}
 	newest := newestMigration()
 	if version > newest {
-		return 0, false, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); it was left as it is: "+
-			"run the newer warren, or restore a backup of before", file, ErrNewer, version, newest)
+		return 0, false, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d%s); it was left as it is: "+
+			"run the newer warren, or restore a backup of before", file, ErrNewer, version, newest, writtenBy(ctx, db))
 	}
 	if version == newest && isLarge(file, o) {
 		return version, true, nil

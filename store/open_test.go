@@ -98,6 +98,10 @@ func refused(t *testing.T, dir string, kind error, advice string) {
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	dir, file := aDatabase(t, 1)
 	execIn(t, file, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
+	refused(t, dir, ErrNewer, "this one knows")
+	execIn(t, file, "INSERT INTO settings (name, value) VALUES ('warren', '9.8.7'||char(27)||char(10))")
+	refused(t, dir, ErrNewer, fmt.Sprintf("knows %d; warren 9.8.7 wrote it); it was left as it is: run the", newestMigration()))
+	execIn(t, file, "DROP TABLE settings") // of a version that keeps it elsewhere
 	refused(t, dir, ErrNewer, "run the newer warren")
 }
 

@@ -32,6 +32,11 @@ type Options struct {
 	Logger *slog.Logger
 	// Spans takes the spans of writes. Nil: nobody traces.
 	Spans tally.Spans
+	// Warren is the version of this program. The database keeps it, so that the refusal of an older version names it.
+	// Empty: the database keeps what it has.
+	Warren string
+	// Guard is asked before the first change of a database that has an older schema. Nil: nobody is.
+	Guard Guard
 
 	checkedFirst *int64 // replaces the constant, in tests
 }
@@ -76,6 +81,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if found != 0 && found < newestMigration() && o.Guard != nil {
+		if err := o.Guard.BeforeMigration(ctx, Migration{From: int64(found), To: int64(newestMigration())}); err != nil {
+			return nil, err
+		}
+	}
 	s, err := open(ctx, dir, path, found, later, o)
 	if err != nil {
 		return nil, explainOpen(path, err)
@@ -99,7 +109,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, later bool
 	db := openPool(dsn(path, writerPragmas), 1)
 	s.writer = newWriter(db, o.Logger, newFollower(s))
 	s.writer.tally.spans = o.Spans
-	if err := migrate(ctx, path, found, o.Logger); err != nil {
+	if err := migrate(ctx, path, found, o); err != nil {
 		return s, err
 	}
 	s.readers = openPool(dsn(path, readerPragmas), min(max(runtime.GOMAXPROCS(0)*2, 4), 8))
@@ -127,7 +137,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, later bool
 		return s, err
 	}
 	s.writer.auditKey = s.audit // read with the first entry, which is written later
-	if err := s.runPendingSteps(ctx, path); err != nil {
+	if err := errors.Join(s.keepVersion(ctx, o.Warren), s.runPendingSteps(ctx, path)); err != nil {
 		return s, err
 	}
 	if later {

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+)
+
+// Keeps which version of Warren wrote a database, for the refusal of an older one.
+
+// versionSetting is the setting with the version of Warren that opened the database last.
+const versionSetting = "warren"
+
+// Migration is a step from an older schema to the newest. The numbers are those of the files in migrations/.
+type Migration struct{ From, To int64 }
+
+// Guard keeps what an older version needs.
+type Guard interface {
+	// BeforeMigration may read the database in the data folder. Its error ends Open, and nothing is changed.
+	BeforeMigration(ctx context.Context, m Migration) error
+}
+
+// keepVersion notes the version that has opened the database. "" changes nothing.
+func (s *Store) keepVersion(ctx context.Context, version string) error {
+	if version == "" {
+		return nil
+	}
+	had, err := s.short.GetSetting(ctx, versionSetting)
+	if err == nil && had == version {
+		return nil
+	}
+	if err != nil && !errors.Is(err, ErrNoRow) {
+		return err
+	}
+	return s.Write(ctx, func(q *Queries) error {
+		return q.SetSetting(ctx, SetSettingParams{Name: versionSetting, Value: version})
+	})
+}
+
+// longestVersion is how much of a version an error shows, in runes.
+const longestVersion = 80
+
+// writtenBy says which version wrote a newer database, as far as its schema can be read: "; warren 2.1.0 wrote it", or "".
+func writtenBy(ctx context.Context, db querier) string {
+	var version string
+	if err := db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", versionSetting).Scan(&version); err != nil {
+		return "" // a version that keeps it elsewhere
+	}
+	shown := []rune(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, version))
+	if len(shown) == 0 {
+		return ""
+	}
+	return "; warren " + string(shown[:min(len(shown), longestVersion)]) + " wrote it"
+}
