@@ -83,7 +83,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		return err
 	}
 	defer unlock()
-	st, err := store.Open(ctx, cfg.Data, store.Options{SecretKeyFile: cfg.SecretKey, Logger: log, Spans: cfg.spans})
+	st, err := cfg.openStore(ctx, log)
 	if err != nil {
 		return err
 	}
