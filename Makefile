@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test
+.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test packages vm-packages
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -142,3 +142,15 @@ build-all:
 	  echo "dist/warren-$$os-$$arch$$ext"; \
 	  GOOS=$$os GOARCH=$$arch CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/warren-$$os-$$arch$$ext . || exit 1; \
 	done
+
+# packages makes what people install, in dist/packages (docs/operations.md, "Install"). ARGS=--twice makes it twice, and compares.
+packages:
+	deploy/packages.sh $(ARGS)
+
+# vm-packages tries the deb in a whole machine with systemd (deploy/vm-packages.sh): two versions, of the same program.
+vm-packages:
+	VERSION=1.0.0 ONLY=linux/amd64 OUT=dist/vm/old deploy/packages.sh
+	VERSION=1.1.0 ONLY=linux/amd64 OUT=dist/vm/new deploy/packages.sh
+	cp dist/vm/old/*.deb dist/vm/old.deb
+	cp dist/vm/new/*.deb dist/vm/new.deb
+	SYSTEMD=1 LIMIT=1800 deploy/vm.sh deploy/vm-packages.sh dist/vm/old.deb dist/vm/new.deb || [ $$? -eq 77 ]
