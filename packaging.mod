@@ -1,3 +1,4 @@
+// The programs that deploy/packages.sh calls. They are apart from tools.mod, so that neither's modules decide the other's versions.
 module warren/packaging
 
 go 1.26.0
