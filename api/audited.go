@@ -147,14 +147,21 @@ func (s *API) beginAudit(req *request, pattern string) {
 	}
 }
 
-// finishAudit records a request that has done something without a transaction of its own, before its answer.
-func (s *API) finishAudit(ctx context.Context) error {
+// finishAudit records a request that has done something without a transaction of its own, before its answer. If the entry cannot be
+// written, a secret must not be answered (before). What was done already is no error then: the server's log has the entry.
+func (s *API) finishAudit(ctx context.Context, before bool) error {
 	req := requestOf(ctx)
 	if req.audit.action == "" || req.audit.done {
 		return nil
 	}
 	s.findWorkspace(ctx, req)
-	return s.change(context.WithoutCancel(ctx), func(*store.Queries) error { return nil })
+	err := s.change(context.WithoutCancel(ctx), func(*store.Queries) error { return nil })
+	if err != nil && !before {
+		s.log.Error("what was done is not in the audit log", "request", req.id, "action", req.audit.action, "object", req.audit.object,
+			"key", req.caller.KeyID, "cause", err)
+		return nil
+	}
+	return err
 }
 
 // findWorkspace looks up the workspace of the profile or the proxy of the address, which are in memory.

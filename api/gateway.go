@@ -94,7 +94,7 @@ func (s *API) byKey(name string, pass passTo) func(http.ResponseWriter, *http.Re
 		defer release()
 		about(ctx, row.WorkspaceID, row.ID, nil)
 		if isUpgrade(r) {
-			if err := s.finishAudit(ctx); err != nil {
+			if err := s.finishAudit(ctx, true); err != nil {
 				return err
 			}
 		}

@@ -88,7 +88,7 @@ func add[I, O any](s *API, scope store.Right, pattern, id, summary string, h fun
 		}
 		out, err := h(ctx, in)
 		if err == nil {
-			err = s.finishAudit(ctx)
+			err = s.finishAudit(ctx, method == http.MethodGet)
 		}
 		if err != nil {
 			return nil, newProblem(fromError(s.withUse(ctx, err)))

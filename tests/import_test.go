@@ -130,5 +130,5 @@ func TestImportUserData(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "Last Version"), []byte("999.0.0.0"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.imports(1, dir)
+	s.imports(2, dir) // what was given is at fault
 }
