@@ -71,7 +71,7 @@ func TestBatchEndsWithItsKey(t *testing.T) {
 func TestSlowOperationsOfAKey(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(c *setup) { c.CheckTimeout = enough }) // the check outlasts all that follows
-	l, err := net.Listen("tcp", "127.0.0.1:0") // says nothing
+	l, err := net.Listen("tcp", "127.0.0.1:0")                 // says nothing
 	if err != nil {
 		t.Fatal(err)
 	}
