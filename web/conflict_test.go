@@ -49,6 +49,25 @@ func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
 	}
 }
 
+// TestCheckedWhileItIsRead: what a check found about a proxy stays, though an answer that was begun before the check comes after it. Another
+// proxy of the same answer is not read again.
+func TestCheckedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	_, _ = use(t, "proxies", `
+		const { ProxyCache } = await import('/modules/static/proxycache.js');
+		const asked = [], waiting = [], checked = { id: 'a', ok: true, status: 'alive' };
+		const cache = new ProxyCache({ get: (path, { id }) => { asked.push(id.join()); return new Promise((come) => waiting.push(come)); } });
+		const comes = async (n) => { while (waiting.length < n) await drawn(); return waiting[n - 1]; };
+		cache.watch('a', () => {});
+		cache.watch('b', () => {});
+		const old = await comes(1);
+		cache.checked([checked]);
+		old({ data: [{ id: 'a', lastCheck: null }, { id: 'b', lastCheck: null }] });
+		(await comes(2))({ data: [{ id: 'a', lastCheck: checked }] });
+		while (cache.get('a').lastCheck !== checked) await drawn();
+		if (asked.join(' ') !== 'a,b a') throw new Error('the cache asked for ' + asked.join(' '));`, oneOfEach)
+}
+
 // TestTwoPeopleChangeAProxy: the form starts from the current values, and does not overwrite another person's
 // changes.
 func TestTwoPeopleChangeAProxy(t *testing.T) {

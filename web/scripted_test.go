@@ -90,6 +90,8 @@ func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.done <- string(dom)
 	case strings.HasPrefix(path, "/source/"): // a module without the page around it
 		http.StripPrefix("/source/", http.FileServer(http.Dir("static"))).ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/modules/"): // the same, of one that uses vendored ones
+		serveModule(w, strings.TrimPrefix(path, "/modules/"))
 	case path == "/" || path == "/docs":
 		page := httptest.NewRecorder()
 		found, _ := h.site.Lookup(path)

@@ -10,6 +10,7 @@ export class ProxyCache {
   #known = new Map(); // id → proxy, or null for one that is gone
   #watchers = new Map(); // id → Set of functions
   #missing = new Set();
+  #reading = new Set(); // ids whose answer may be older than what came meanwhile
   #planned = false;
 
   constructor(api) {
@@ -36,11 +37,12 @@ export class ProxyCache {
     this.#set(proxy.id, proxy);
   }
 
-  // checked keeps what checks found about the proxies that are known.
+  // checked keeps what checks found about the proxies that are known. One that is being read is read once more.
   checked(checks) {
     for (const check of checks) {
       const proxy = this.#known.get(check.id);
       if (proxy) this.keep({ ...proxy, lastCheck: check, status: check.status });
+      if (this.#reading.has(check.id)) this.#ask(check.id);
     }
   }
 
@@ -56,7 +58,7 @@ export class ProxyCache {
   }
 
   #forget(id) {
-    if (this.#watchers.has(id)) this.#ask(id);
+    if (this.#watchers.has(id) || this.#reading.has(id)) this.#ask(id);
     else this.#known.delete(id);
   }
 
@@ -70,6 +72,7 @@ export class ProxyCache {
   async #read() {
     const ids = [...this.#missing].slice(0, MANY);
     ids.forEach((id) => this.#missing.delete(id));
+    this.#reading = new Set(ids);
     try {
       const { data } = await this.#api.get('/proxies', { id: ids });
       const found = new Map(data.map((proxy) => [proxy.id, proxy]));
@@ -77,6 +80,7 @@ export class ProxyCache {
     } catch {
       // The next event, or the next row that names it, asks again.
     }
+    this.#reading.clear();
     this.#planned = false;
     const [next] = this.#missing;
     if (next) this.#ask(next);

@@ -319,15 +319,16 @@ heck-all",body,signal,total,check2=>{app.checked.add(check2);let fault=check2.ok
 id,error:fault&&{title:fault.happened,message:fault.advice}})}),show:failed=>app.router.go(href("proxies",params(failed))),retry:failed=>checkMany(app,{ids:failed.
 map(({id})=>id),tags})})}function CheckAll({workspace}){let app=useApp();return html`<button type="button" class="button" onClick=${()=>checkMany(app,{workspaceId:workspace})}><${Icon} name="pulse" /><span>Check all</span></button>`}
 var Checked=class{last=new Store([]);#waiting=[];add(check2){this.#waiting.push(check2)===1&&requestAnimationFrame(()=>this.#pass())}#pass(){this.last.set(this.#waiting),
-this.#waiting=[]}};var MANY=100,KEPT=3e3,ProxyCache=class{#api;#known=new Map;#watchers=new Map;#missing=new Set;#planned=!1;constructor(api){this.#api=api}get(id){return this.#known.
-get(id)}watch(id,watcher){let watchers=this.#watchers.get(id)||new Set;return this.#watchers.set(id,watchers.add(watcher)),this.#known.has(id)||this.#ask(id),()=>{
-watchers.delete(watcher),watchers.size||this.#watchers.delete(id)}}keep(proxy){this.#set(proxy.id,proxy)}checked(checks){for(let check2 of checks){let proxy=this.#known.
-get(check2.id);proxy&&this.keep({...proxy,lastCheck:check2,status:check2.status})}}onEvent({type,data}){if(type==="everything"||type.startsWith("proxy.")&&!data?.
-id)for(let id of[...this.#known.keys()])this.#forget(id);else type==="proxy.deleted"?this.#set(data.id,null):type.startsWith("proxy.")&&this.#forget(data.id)}#forget(id){
-this.#watchers.has(id)?this.#ask(id):this.#known.delete(id)}#ask(id){this.#missing.add(id),!this.#planned&&(this.#planned=!0,requestAnimationFrame(()=>this.#read()))}async#read(){
-let ids=[...this.#missing].slice(0,MANY);ids.forEach(id=>this.#missing.delete(id));try{let{data}=await this.#api.get("/proxies",{id:ids}),found=new Map(data.map(
-proxy=>[proxy.id,proxy]));for(let id of ids)this.#set(id,found.get(id)??null)}catch{}this.#planned=!1;let[next]=this.#missing;next&&this.#ask(next)}#set(id,proxy){
-this.#known.delete(id),this.#known.set(id,proxy);for(let[old]of this.#known){if(this.#known.size<=KEPT)break;this.#watchers.has(old)||this.#known.delete(old)}this.#watchers.
+this.#waiting=[]}};var MANY=100,KEPT=3e3,ProxyCache=class{#api;#known=new Map;#watchers=new Map;#missing=new Set;#reading=new Set;#planned=!1;constructor(api){this.#api=api}get(id){
+return this.#known.get(id)}watch(id,watcher){let watchers=this.#watchers.get(id)||new Set;return this.#watchers.set(id,watchers.add(watcher)),this.#known.has(id)||
+this.#ask(id),()=>{watchers.delete(watcher),watchers.size||this.#watchers.delete(id)}}keep(proxy){this.#set(proxy.id,proxy)}checked(checks){for(let check2 of checks){
+let proxy=this.#known.get(check2.id);proxy&&this.keep({...proxy,lastCheck:check2,status:check2.status}),this.#reading.has(check2.id)&&this.#ask(check2.id)}}onEvent({
+type,data}){if(type==="everything"||type.startsWith("proxy.")&&!data?.id)for(let id of[...this.#known.keys()])this.#forget(id);else type==="proxy.deleted"?this.#set(
+data.id,null):type.startsWith("proxy.")&&this.#forget(data.id)}#forget(id){this.#watchers.has(id)||this.#reading.has(id)?this.#ask(id):this.#known.delete(id)}#ask(id){
+this.#missing.add(id),!this.#planned&&(this.#planned=!0,requestAnimationFrame(()=>this.#read()))}async#read(){let ids=[...this.#missing].slice(0,MANY);ids.forEach(
+id=>this.#missing.delete(id)),this.#reading=new Set(ids);try{let{data}=await this.#api.get("/proxies",{id:ids}),found=new Map(data.map(proxy=>[proxy.id,proxy]));
+for(let id of ids)this.#set(id,found.get(id)??null)}catch{}this.#reading.clear(),this.#planned=!1;let[next]=this.#missing;next&&this.#ask(next)}#set(id,proxy){this.#known.
+delete(id),this.#known.set(id,proxy);for(let[old]of this.#known){if(this.#known.size<=KEPT)break;this.#watchers.has(old)||this.#known.delete(old)}this.#watchers.
 get(id)?.forEach(watcher=>watcher(proxy))}};function useProxy(id){let{proxies}=useApp(),[,draw]=d2(null);return A2(()=>id?proxies.watch(id,draw):void 0,[id]),id?
 proxies.get(id):void 0}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;return this.list.set([...this.list.value.slice(-3),{id,...toast}]),
 toast.tone!=="bad"&&setTimeout(()=>this.close(id),toast.more||toast.actions?LONG_MS:SHOWN_MS),id}close(id){this.list.set(this.list.value.filter(toast=>toast.id!==
@@ -363,7 +364,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-UBUJ55WZ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-7XJ44B3X.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
