@@ -18,8 +18,9 @@ const (
 	sampleTime = time.Second
 	// samplePause is the time between two such questions. Meanwhile nothing slows the run down.
 	samplePause = 30 * time.Second
-	// crashWait is how long the browser may take to say which page's process the kernel has killed.
-	crashWait = 300 * time.Millisecond
+	// crashWait is how long the browser may take to say which page's process the kernel has killed. It is waited for only if the kernel
+	// has killed another process, and while the machine is busy.
+	crashWait = 3 * time.Second
 )
 
 // memoryWatch watches a run's memory.
@@ -78,7 +79,8 @@ func (m *memoryWatch) sample(ctx context.Context) {
 	}
 }
 
-// awaitCrash waits a moment for the browser to say which page has crashed. In version 2 the browser is gone, too.
+// awaitCrash waits for the browser to say which page has crashed. If it says nothing in time, the page that does not answer is the one, else
+// the largest; one that was known before stays. In version 2 the browser is gone, too.
 func (m *memoryWatch) awaitCrash(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond) // the browser has no event for a single reader
 	defer tick.Stop()
@@ -96,6 +98,11 @@ func (m *memoryWatch) awaitCrash(ctx context.Context) {
 		case <-m.browser.Done():
 			return
 		case <-late:
+			asking, cancel := context.WithTimeout(ctx, sampleTime)
+			defer cancel()
+			if tab := m.browser.LargestTab(asking); tab != nil && m.largest() == nil {
+				m.set(tab)
+			}
 			return
 		case <-ctx.Done():
 			return
