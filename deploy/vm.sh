@@ -98,14 +98,14 @@ build() {
   rm -rf "$new"
   mkdir -p "$new"
   mmdebstrap --mode=root --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=path-exclude=/usr/share/doc/* \
-    --include=$packages $suite "$new/root" /etc/apt/sources.list.d/debian.sources >"$cache/mmdebstrap.log" 2>&1 ||
+    --include=$packages $suite "$new/tree" /etc/apt/sources.list.d/debian.sources >"$cache/mmdebstrap.log" 2>&1 ||
     skip "the root file system could not be made ($cache/mmdebstrap.log)"
-  furnish "$new/root"
-  cp -L "$new/root/vmlinuz" "$new/kernel"
-  cp -L "$new/root/initrd.img" "$new/initrd"
+  furnish "$new/tree"
+  cp -L "$new/tree/vmlinuz" "$new/kernel"
+  cp -L "$new/tree/initrd.img" "$new/initrd"
   truncate -s 8G "$new/disk"
-  mkfs.ext4 -q -F -d "$new/root" "$new/disk"
-  rm -rf "$new/root"
+  mkfs.ext4 -q -F -d "$new/tree" "$new/disk"
+  rm -rf "$new/tree"
   mv "$new" "$base"
 }
 

@@ -148,8 +148,8 @@ func (s System) check() error {
 // unfitProgram says why a unit cannot name this binary.
 func (s System) unfitProgram() (faults []string) {
 	if !s.User {
-		for _, closed := range []string{"/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"} {
-			if strings.HasPrefix(s.Program, closed) {
+		for _, closed := range []string{"home", "root", "run/user", "tmp", "var/tmp"} { // ProtectHome=, PrivateTmp= (systemd.exec(5))
+			if closed = "/" + closed + "/"; strings.HasPrefix(s.Program, closed) {
 				faults = append(faults, "the service does not see "+closed+": first `install -m 755 "+s.Program+
 					" /usr/local/bin/warren`, then use that")
 			}
