@@ -73,7 +73,6 @@ func keptCommands() []command {
 	const scheduleCols = "ID=id NAME=name ACTION=action ENABLED=enabled CRON=cron EVERY=everyMs NEXT=nextRuns"
 	const templateCols = "ID=id NAME=name WORKSPACE=workspaceId UPDATED=updatedAt"
 	const extensionCols = "ID=id NAME=name VERSION=version EXTENSION=extensionId WORKSPACE=workspaceId"
-	const workspaceCols = "ID=id NAME=name PROFILES=profileCount PROXIES=proxyCount TRASHED=trashedCount"
 	return []command{
 		{name: "template list", op: "listTemplates GET /templates", help: "List templates.", shape: listed, cols: templateCols,
 			sample: "warren template list", flags: []flag{inWorkspace, bySearch}},
@@ -109,6 +108,14 @@ func keptCommands() []command {
 			cols: scheduleCols, sample: "warren schedule edit nightly --no-enabled", flags: append(scheduled, name), run: edit},
 		{name: "schedule rm", op: "deleteSchedule DELETE /schedules/{id}", help: "Delete schedules.", many: true, done: "deleted",
 			sample: "warren schedule rm nightly"},
+	}
+}
+
+// accessCommands are about who may do what, and where. It has an entry for each command and reads best as one table.
+func accessCommands() []command {
+	name := b("name", "Its name.")
+	const workspaceCols = "ID=id NAME=name PROFILES=profileCount PROXIES=proxyCount TRASHED=trashedCount"
+	return []command{
 		{name: "workspace list", op: "listWorkspaces GET /workspaces", help: "List workspaces.", shape: listed, cols: workspaceCols,
 			sample: "warren workspace list"},
 		{name: "workspace show", op: "getWorkspace GET /workspaces/{id}", help: "Show workspaces.", many: true, cols: workspaceCols,

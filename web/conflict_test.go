@@ -56,7 +56,8 @@ func TestCheckedWhileItIsRead(t *testing.T) {
 	_, _ = use(t, "proxies", `
 		const { ProxyCache } = await import('/modules/static/proxycache.js');
 		const asked = [], waiting = [], checked = { id: 'a', ok: true, status: 'alive' };
-		const cache = new ProxyCache({ get: (path, { id }) => { asked.push(id.join()); return new Promise((come) => waiting.push(come)); } });
+		const get = (path, { id }) => { asked.push(id.join()); return new Promise((come) => waiting.push(come)); };
+		const cache = new ProxyCache({ get });
 		const comes = async (n) => { while (waiting.length < n) await drawn(); return waiting[n - 1]; };
 		cache.watch('a', () => {});
 		cache.watch('b', () => {});
