@@ -79,7 +79,7 @@ func (m *memoryWatch) sample(ctx context.Context) {
 	}
 }
 
-// awaitCrash waits for the browser to say which page has crashed. If it says nothing in time, the page that does not answer is the one, else
+// awaitCrash waits for the browser to say which page has crashed. If it says nothing in time, the page that does not answer is it, else
 // the largest; one that was known before stays. In version 2 the browser is gone, too.
 func (m *memoryWatch) awaitCrash(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond) // the browser has no event for a single reader

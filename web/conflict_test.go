@@ -49,7 +49,7 @@ func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestCheckedWhileItIsRead: what a check found about a proxy stays, though an answer that was begun before the check comes after it. Another
+// TestCheckedWhileItIsRead: what a check found about a proxy stays, though an answer that was begun before the check comes later. Another
 // proxy of the same answer is not read again.
 func TestCheckedWhileItIsRead(t *testing.T) {
 	t.Parallel()
