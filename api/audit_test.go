@@ -292,3 +292,17 @@ func TestWorkspaceDeletion(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestValuesOfNewMembers: an entry names each member that changed, and repeats the values of those alone that were chosen for it.
+func TestValuesOfNewMembers(t *testing.T) {
+	t.Parallel()
+	type object struct {
+		Name  string `json:"name"`
+		Token string `json:"token"`
+	}
+	same := func(o object) (object, error) { return o, nil }
+	got := detailText(differences([]string{"name", "token"}, object{"a", "secret1"}, object{"b", "secret2"}, same))
+	if want := `{"changed":["name","token"],"from":{"name":"a"},"to":{"name":"b"}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

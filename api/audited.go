@@ -251,14 +251,14 @@ func (s *API) recordRefusal(ctx context.Context) {
 }
 
 // differences are the details of a change: the members of the request, and those that are different now, as they were and as they are.
-// show shows a row as the API does, without secrets. Texts of people and addresses are left out, since they may hold some.
+// show shows a row as the API does, without secrets. The values of members that are not in toldMembers are left out.
 func differences[R, J any](changed []string, before, after R, show func(R) (J, error)) map[string]any {
 	detail := map[string]any{"changed": changed}
 	had, has := membersShown(before, show), membersShown(after, show)
 	from, to := map[string]any{}, map[string]any{}
 	for _, name := range changed {
 		a, b := string(had[name]), string(has[name])
-		if slices.Contains(privateMembers(), name) || a == b || max(len(a), len(b)) > auditText {
+		if !slices.Contains(toldMembers(), name) || a == b || max(len(a), len(b)) > auditText {
 			continue
 		}
 		from[name], to[name] = had[name], has[name]
@@ -269,9 +269,13 @@ func differences[R, J any](changed []string, before, after R, show func(R) (J, e
 	return detail
 }
 
-// privateMembers are the members whose values no entry repeats.
-func privateMembers() []string {
-	return []string{"notes", "startUrls", "args", "password", "url", "rotateUrl", "username"}
+// toldMembers are the members whose values an entry repeats. A new member is only named until it stands here. Texts of people, addresses of
+// pages and what logs in are not here, since they may hold secrets.
+func toldMembers() []string {
+	return []string{"name", "tags", "os", "browserVersion", "consistency", "headless", "proxyId", "fallbackProxyIds", "fallbackCountry",
+		"timezone", "locale", "geolocation", "screen", "webrtc", "extensions", "limits", "snapshots", "passkeys", "temporary",
+		"startWithServer", "backgroundTraffic", "allowLocal", "localhostVia", "allowHosts", "denyHosts", "logHosts", "idleTimeoutMs",
+		"maxRunMs", "type", "host", "port", "action", "catchUp", "cron", "enabled", "everyMs", "profileIds", "proxyIds", "tag", "timeZone"}
 }
 
 // membersShown returns the members of an object as JSON. What cannot be shown has none.
