@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -181,7 +182,7 @@ func (h *byHand) proxyDrawer() {
 func (h *byHand) section(id string, texts ...string) {
 	h.person.t.Helper()
 	h.person.goes("#/settings/" + id)
-	h.until(fmt.Sprintf("document.querySelector('.settings-nav [aria-current=page]')?.hash === '#/settings/%s'", strings.Split(id, "/")[0]))
+	h.until(fmt.Sprintf("document.querySelector('.settings-nav [aria-current=page]')?.hash === '#/settings/%s'", regexp.MustCompile(`^\w+`).FindString(id)))
 	for _, text := range texts {
 		h.reads(".settings", text)
 	}
@@ -221,8 +222,9 @@ func (h *byHand) settings() {
 	h.reads(".row .title", "Team B")
 
 	h.section("server", "This server", h.data, "Doctor", "--check-url")
-	h.section("activity", "created workspace team-b", "renamed workspace team-b to Team B", "read the password of",
-		"exported 1 profile with data, not sealed", "imported 1 profile with data")
+	h.section("activity", "created workspace team-b", "renamed workspace team-b to Team B", "read the password of")
+	h.section("activity?action=profiles.export", "exported 1 profile with data, not sealed")
+	h.section("activity?action=profiles.import", "imported 1 profile with data")
 	h.section("activity/events", "A key was created", "A key was revoked", "Workspace team-b was renamed", "The browser of Shop started")
 	h.section("appearance", "Theme", "Rows")
 	h.clicks("Dark")
