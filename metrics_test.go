@@ -23,12 +23,19 @@ var metricNames = regexp.MustCompile(`\b(?:warren|process|go)_[a-z0-9_]+\b`)
 // scrapeOf returns the answer of GET /metrics with a key; "" sends none.
 func scrapeOf(t testing.TB, base, key string) (status int, text string) {
 	t.Helper()
-	q, err := http.NewRequestWithContext(t.Context(), "GET", base+"/metrics", nil)
+	return ask(t, "GET", base+"/metrics", key, "")
+}
+
+// ask returns the answer to a request with a key; "" sends none.
+func ask(t testing.TB, method, address, key, body string) (status int, text string) {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if key != "" {
 		q.Header.Set("Authorization", "Bearer "+key)
+		q.Header.Set("Content-Type", "application/json")
 	}
 	a, err := http.DefaultClient.Do(q)
 	if err != nil {
@@ -69,14 +76,19 @@ func TestMetrics(t *testing.T) {
 	cfg.APIKey, cfg.MetricsListen = api.NewKey(), "127.0.0.1:0"
 	address := regexp.MustCompile(`without a key","address":"([^"]+)"`)
 	var log testnet.Buffer
-	s := serveOnceTo(t, cfg, &log, func(*served) {
+	s := serveOnceTo(t, cfg, &log, func(up *served) {
 		testnet.Eventually(t, "the metrics' address", func() bool { return address.MatchString(log.String()) })
 		status, text := scrapeOf(t, "http://"+address.FindStringSubmatch(log.String())[1], "")
 		for _, want := range []string{"warren_db_writes_total", `warren_db_bytes{file="main"}`, `warren_runs{state="running"} 0`,
-			`warren_http_responses_total{class="4xx"} 0`, `warren_build_info{`, `warren_start_queue 0`} {
+			`warren_http_responses_total{class="4xx"} `, `warren_build_info{`, `warren_start_queue 0`} {
 			if status != 200 || !strings.Contains(text, want) {
 				t.Errorf("%d, no %s in\n%s", status, want, text)
 			}
+		}
+		own := address.FindStringSubmatch(log.String())[1]
+		if status, text := ask(t, "POST", up.base+"/api/v1/profiles", cfg.APIKey, `{"name":"p","allowLocal":["`+own+`"]}`); status != 422 ||
+			!strings.Contains(text, "own address") {
+			t.Errorf("a page may reach the metrics: %d %s", status, text)
 		}
 		if written := regexp.MustCompile(`warren_db_commits_total [1-9]`); !written.MatchString(text) {
 			t.Error("no commit was counted")

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -93,13 +94,13 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	listener, err := net.Listen("tcp", cfg.Listen)
+	at, err := cfg.listenAll()
 	if err != nil {
-		return fmt.Errorf("%w; choose another address with --listen", err)
+		return err
 	}
-	defer listener.Close()
+	defer at.close()
 	p := &product{log: log, store: st, events: events.New()}
-	if err := p.build(life, cfg, listener.Addr()); err != nil {
+	if err := p.build(life, cfg, at); err != nil {
 		return err
 	}
 	if err := p.prepare(ctx); err != nil && ctx.Err() == nil { // told to stop already, it goes on to stop in order
@@ -111,11 +112,9 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	reload := onHangUp()
 	var background sync.WaitGroup
 	defer func() { end(); p.events.Close(); background.Wait() }()
-	if err := p.serveMetrics(life, cfg, &background); err != nil {
-		return err
-	}
+	p.serveMetrics(life, at.metrics, &background)
 	failed := make(chan error, 1)
-	go func() { failed <- p.api.Serve(listener) }()
+	go func() { failed <- p.api.Serve(at.api) }()
 	fmt.Fprintf(c.stdout, "warren: listening on %s\n", p.api.Base())
 	service.Ready(log, p.api.Base())
 	if up != nil {
@@ -152,14 +151,52 @@ func (p *product) alive(ctx context.Context) error {
 	return err
 }
 
-// serveMetrics answers GET /metrics at --metrics-listen until life ends. background waits for it.
-func (p *product) serveMetrics(life context.Context, cfg *serveConfig, background *sync.WaitGroup) error {
-	if cfg.MetricsListen == "" {
-		return nil
+// listeners are where the server listens. metrics is nil without --metrics-listen.
+type listeners struct{ api, metrics net.Listener }
+
+// listenAll listens at --listen and --metrics-listen.
+func (cfg *serveConfig) listenAll() (l listeners, err error) {
+	if l.api, err = net.Listen("tcp", cfg.Listen); err != nil {
+		return l, fmt.Errorf("%w; choose another address with --listen", err)
 	}
-	l, err := net.Listen("tcp", cfg.MetricsListen)
-	if err != nil {
-		return fmt.Errorf("%w; choose another address with --metrics-listen", err)
+	if cfg.MetricsListen == "" {
+		return l, nil
+	}
+	if l.metrics, err = net.Listen("tcp", cfg.MetricsListen); err != nil {
+		l.api.Close() //nolint:errcheck // nobody has connected yet
+		return l, fmt.Errorf("%w; choose another address with --metrics-listen", err)
+	}
+	return l, nil
+}
+
+func (l listeners) close() {
+	l.api.Close() //nolint:errcheck // the server ends
+	if l.metrics != nil {
+		l.metrics.Close() //nolint:errcheck // the server ends
+	}
+}
+
+// own is where the server answers. Port 443 of this machine leads to it with --acme (acmeTLS).
+func (cfg *serveConfig) own(at listeners) (own pool.Own) {
+	for _, l := range []net.Listener{at.api, at.metrics} {
+		if l != nil {
+			_, port, _ := net.SplitHostPort(l.Addr().String()) //nolint:errcheck // TCP's addresses have one
+			own.Ports = append(own.Ports, port)
+		}
+	}
+	for _, name := range cfg.ACME {
+		own.Names = append(own.Names, strings.ToLower(name))
+	}
+	if len(own.Names) > 0 {
+		own.Ports = append(own.Ports, "443")
+	}
+	return own
+}
+
+// serveMetrics answers GET /metrics at l until life ends. background waits for it. A nil listener is none.
+func (p *product) serveMetrics(life context.Context, l net.Listener, background *sync.WaitGroup) {
+	if l == nil {
+		return
 	}
 	p.log.Info("metrics are served without a key", "address", l.Addr().String())
 	background.Go(func() {
@@ -167,7 +204,6 @@ func (p *product) serveMetrics(life context.Context, cfg *serveConfig, backgroun
 			p.log.Error("metrics are not served any more", "cause", err)
 		}
 	})
-	return nil
 }
 
 // Requests implements metrics.Server.
@@ -209,13 +245,12 @@ func (cfg *serveConfig) openTraces(ctx context.Context, log *slog.Logger) (stop 
 }
 
 // build makes the pool, the runs and the API. Their background work ends with life.
-func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr) error {
+func (p *product) build(life context.Context, cfg *serveConfig, at listeners) error {
 	checker, err := newChecker(cfg, p.log)
 	if err != nil {
 		return err
 	}
-	_, port, _ := net.SplitHostPort(address.String()) //nolint:errcheck // TCP's addresses have one
-	own := pool.Own{Port: port}
+	own := cfg.own(at)
 	p.pool = pool.New(life, cfg.pool(own), p.log, p.store, p.events, checker)
 	if p.runs, err = runs.New(life, cfg.runs(own), p.log, p.store, p.events, p.pool); err != nil {
 		return err
@@ -231,8 +266,8 @@ func (p *product) build(life context.Context, cfg *serveConfig, address net.Addr
 	p.kept.ctx, p.kept.dir = life, filepath.Join(cfg.Data, "snapshots")
 	p.metrics = metrics.New(metrics.Sources{Runs: p.runs, Pool: p.pool, Store: p.store, Events: p.events, Server: p,
 		Version: versionInfo()}, p.log)
-	p.api = api.New(api.Deps{Config: cfg.api(address, p.log), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs, Events: p.events,
-		Site: site, Schedules: p.schedules, Webhooks: p.webhooks, Metrics: p.metrics})
+	p.api = api.New(api.Deps{Config: cfg.api(at.api.Addr(), p.log), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs,
+		Events: p.events, Site: site, Schedules: p.schedules, Webhooks: p.webhooks, Metrics: p.metrics})
 	return nil
 }
 

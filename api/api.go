@@ -74,7 +74,6 @@ type API struct {
 	keyContexts  keyContexts
 	hosts        map[string]bool // accepted Host values
 	origins      map[string]bool // accepted Origin values
-	port         string          // the port that the server listens on
 	base         string          // scheme://host:port
 	writeTime    time.Duration   // deadline of one write to a stream
 	openapi      []byte

@@ -128,7 +128,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	a.store = st
 	listener, err := net.Listen("tcp", c.Listen)
 	must(err)
-	own := pool.Own{Port: strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)}
+	own := pool.Own{Ports: []string{strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)}}
 	ev := events.New()
 	checker := &proxy.Checker{URLs: c.CheckURL, URLs6: c.CheckURL6, UDPURL: c.CheckUDPURL, Timeout: c.CheckTimeout,
 		Policy: proxy.Policy{AllowPrivate: !c.ClosedPrivate, DebugPorts: shim.DebugPorts(filepath.Join(c.Data, "run"))}}

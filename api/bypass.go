@@ -90,6 +90,6 @@ func (s *API) checkBypasses(in *ProfileInput, f *faults) {
 	}
 	check("body.allowLocal", in.AllowLocal.Value, s.runs.IsOwn, "This is the server's own address, which pages may not reach. Remove it.")
 	check("body.localhostVia", in.LocalhostVia.Value, func(entry string) bool {
-		return entry[strings.LastIndexByte(entry, ':')+1:] == s.port
+		return s.runs.IsOwnPort(entry[strings.LastIndexByte(entry, ':')+1:])
 	}, "This is the server's own port, which pages may not reach. Remove it.")
 }

@@ -27,7 +27,6 @@ func (s *API) initHosts(addr net.Addr) (base string) {
 		scheme = "https"
 	}
 	host, port, _ := net.SplitHostPort(addr.String())
-	s.port = port
 	defaultPort := slices.Contains([]string{"http:80", "https:443"}, scheme+":"+port) // browsers omit it in Host and Origin
 	names := []string{"127.0.0.1", "localhost", "[::1]"}
 	if named, _, err := net.SplitHostPort(s.cfg.Listen); err == nil && named != "" && named != "0.0.0.0" && named != "::" {

@@ -30,7 +30,7 @@ type Config struct {
 	Every         Every         // interval of scheduled checks
 	RotateEvery   time.Duration // minimum interval between two rotations of one proxy
 	RotateTimeout time.Duration // how long a rotation waits for a new exit
-	Own           Own           // this server's own address
+	Own           Own           // where this server itself answers
 	Spans         tally.Spans   // takes the spans of checks; nil: nobody traces
 }
 
@@ -93,22 +93,29 @@ func (p *Pool) AwaitMoves(ctx context.Context) []Move {
 	return list
 }
 
-// Own is this server's own address, which no page and no rotateUrl may reach.
-type Own struct{ Port string }
+// Own is where this server itself answers: no page, no rotateUrl and no webhook may reach it.
+type Own struct {
+	Ports []string // of this machine: of the API, of --metrics-listen, and 443 with --acme
+	Names []string // those of --acme
+}
 
 // Is reports whether host and port are this server. host is an IP address or a name of localhost; every name counts.
 func (o Own) Is(host, port string) bool {
-	if port != o.Port {
+	if !o.Has(port) {
 		return false
 	}
 	a, err := netip.ParseAddr(host)
-	return err != nil || a.IsLoopback() || slices.Contains(machineAddrs(), a)
+	return err != nil || a.IsLoopback() || a.IsUnspecified() || slices.Contains(machineAddrs(), a)
 }
 
-// Leads reports the same for an address from anywhere. Of names, only localhost counts.
+// Has reports whether the server answers at a port of this machine.
+func (o Own) Has(port string) bool { return slices.Contains(o.Ports, port) }
+
+// Leads reports the same for an address from anywhere. Of names, only localhost and those of the server count.
 func (o Own) Leads(host, port string) bool {
 	_, err := netip.ParseAddr(host)
-	return (err == nil || host == "localhost") && o.Is(host, port)
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return (err == nil || host == "localhost" || slices.Contains(o.Names, host)) && o.Is(host, port)
 }
 
 func machineAddrs() (out []netip.Addr) {

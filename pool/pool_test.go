@@ -102,13 +102,15 @@ func TestMoves(t *testing.T) {
 // TestOwn: every spelling of this server's own address is recognised.
 func TestOwn(t *testing.T) {
 	t.Parallel()
-	own := Own{Port: "7777"}
+	own := Own{Ports: []string{"7777", "9100", "443"}, Names: []string{"warren.example.com"}}
 	for _, c := range []struct {
 		host, port string
 		is, leads  bool
 	}{{"127.0.0.1", "7777", true, true}, {"localhost", "7777", true, true},
 		{"::1", "7777", true, true}, {"app.localhost", "7777", true, false},
-		{"127.0.0.1", "7778", false, false}, {"203.0.113.7", "7777", false, false}} {
+		{"127.0.0.1", "7778", false, false}, {"203.0.113.7", "7777", false, false},
+		{"::ffff:127.0.0.1", "9100", true, true}, {"0.0.0.0", "9100", true, true}, {"Warren.Example.com.", "443", true, true},
+		{"warren.example.com", "80", false, false}, {"other.example.com", "443", true, false}} {
 		if is, leads := own.Is(c.host, c.port), own.Leads(c.host, c.port); is != c.is || leads != c.leads {
 			t.Errorf("%s port %s: is %v, leads %v", c.host, c.port, is, leads)
 		}

@@ -37,7 +37,7 @@ type Config struct {
 	OrphanGrace      time.Duration // how long a run lives without a server
 	TrashDays        int           // days until deleted profiles are removed
 	EnvironmentKey   string        // the mark of the key from the environment, which is in no table; "" none
-	Own              pool.Own      // this server's own address
+	Own              pool.Own      // where this server itself answers
 }
 
 // Millis converts a time of a row, in milliseconds since 1970.

@@ -256,6 +256,9 @@ func (m *Manager) IsOwn(target string) bool {
 	return err == nil && m.cfg.Own.Is(host, port)
 }
 
+// IsOwnPort reports whether this server answers at a port of this machine.
+func (m *Manager) IsOwnPort(port string) bool { return m.cfg.Own.Has(port) }
+
 // planLocal adds the services that the profile's pages may reach. Services that the server no longer allows are left out,
 // with a warning.
 func (m *Manager) planLocal(p *plan) error {
@@ -285,7 +288,7 @@ func (m *Manager) planLocalhostVia(p *plan) {
 	var closed, public []string
 	for _, entry := range StringsOf(p.row.LocalhostVia) {
 		name, port, ok := shim.LocalhostName(entry)
-		if !ok || !m.cfg.AllowPrivate || port == m.cfg.Own.Port {
+		if !ok || !m.cfg.AllowPrivate || m.IsOwnPort(port) {
 			closed = append(closed, entry)
 			continue
 		}

@@ -123,7 +123,7 @@ func TestPatterns(t *testing.T) {
 // TestAddresses: which addresses are taken, and what the others are told.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	public, open := &Sender{}, &Sender{cfg: Config{Policy: proxy.Policy{AllowPrivate: true}, Own: pool.Own{Port: "7777"}}}
+	public, open := &Sender{}, &Sender{cfg: Config{Policy: proxy.Policy{AllowPrivate: true}, Own: pool.Own{Ports: []string{"7777"}}}}
 	for _, c := range []struct{ address, public, open string }{
 		{"https://example.com/hook?token=x", "", ""}, {"http://8.8.8.8", "", ""}, {"https://[2001:4860::1]:8443/", "", ""},
 		{"http://localhost:8080/", "--webhook-allow-private", ""}, {"http://a.localhost./", "--webhook-allow-private", ""},

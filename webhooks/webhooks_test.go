@@ -226,7 +226,7 @@ func TestInnerAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := private()
-	own.Own = pool.Own{Port: port}
+	own.Own = pool.Own{Ports: []string{port}}
 	for _, c := range []struct {
 		cfg  Config
 		host string
