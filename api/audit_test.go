@@ -124,6 +124,17 @@ func TestAudit(t *testing.T) {
 	a.do(t, "GET", "/audit?format=jsonl&from=yesterday&page=1", nil).invalid(t, "query.from", "query.page")
 }
 
+// TestAuditOfAJoin: a start of a profile that runs gives its addresses out. It is on record as that, and not as a start.
+func TestAuditOfAJoin(t *testing.T) {
+	t.Parallel()
+	a, run := newFakeRun(t)
+	a.do(t, "POST", "/profiles/"+run.profileID+"/start", nil).want(t, 200).equal(t, "reused", true)
+	all := a.audited(t, "objectId="+run.profileID+"&action=profile.*")
+	if len(all) != 2 || all[0].Action != joinAction || all[0].Detail["runId"] != run.State().RunID || all[1].Action != "profile.create" {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestAuditBatch: a batch, a job and a repeated request have one entry each.
 func TestAuditBatch(t *testing.T) {
 	t.Parallel()

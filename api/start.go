@@ -181,6 +181,10 @@ func (s *API) restartProfile(ctx context.Context, in *startRequest) (*startRespo
 	return s.startBy(ctx, in, s.runs.Restart)
 }
 
+// joinAction is a start or a restart in the audit that began nothing, since a run was there or on its way. Its caller gets the run's
+// addresses.
+const joinAction = "profile.join"
+
 // starter is a way to start a browser: runs.Manager's Start or Restart.
 type starter func(context.Context, store.Profile, runs.Options) (*runs.Started, error)
 
@@ -205,7 +209,10 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 	if err != nil {
 		return nil, err
 	}
-	about(ctx, row.WorkspaceID, row.ID, map[string]any{"runId": answer.RunID, "reused": answer.Reused})
+	if answer.Reused { // nothing has started: the caller gets addresses of a run
+		requestOf(ctx).audit.action = joinAction
+	}
+	about(ctx, row.WorkspaceID, row.ID, map[string]any{"runId": answer.RunID})
 	out.Body.started, out.Timing = answer, serverTiming(answer.Phases())
 	return out, s.addresses(ctx, answer)
 }
