@@ -63,6 +63,8 @@ func (s *session) completions(words []string) []string {
 	switch {
 	case cmd == nil:
 		return s.nextWords(before, last)
+	case slices.Contains(before, "--"): // nothing is a flag any more
+		return s.argumentsOf(cmd, before, last)
 	case len(before) > 0 && cmd.flagNamed(before[len(before)-1]) != nil && cmd.flagNamed(before[len(before)-1]).kind != yes:
 		return s.valuesOf(cmd, *cmd.flagNamed(before[len(before)-1]), last)
 	case strings.HasPrefix(last, "-"):
@@ -72,7 +74,7 @@ func (s *session) completions(words []string) []string {
 		}
 		return startingWith(append(out, "--help"), last)
 	}
-	return s.argumentsOf(cmd, before, last)
+	return slices.DeleteFunc(s.argumentsOf(cmd, before, last), func(w string) bool { return strings.HasPrefix(w, "-") })
 }
 
 // nextWords are the commands, or the members of a group, that begin so.
@@ -142,6 +144,10 @@ func (s *session) argumentsOf(cmd *command, before []string, last string) []stri
 	var given []string
 	words := before[len(strings.Fields(cmd.name)):]
 	for i := 0; i < len(words); i++ {
+		if words[i] == "--" {
+			given = append(given, words[i+1:]...)
+			break
+		}
 		if f := cmd.flagNamed(words[i]); f != nil {
 			if f.kind != yes {
 				i++

@@ -1,4 +1,5 @@
-# warren: completion for PowerShell. In $PROFILE: warren completion powershell | Out-String | Invoke-Expression
+# warren: completion for PowerShell, where it has not been tried.
+# In $PROFILE: warren completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName warren -ScriptBlock {
   param($word, $ast, $cursor)
   $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })

@@ -45,6 +45,29 @@ func writeCertificate(t *testing.T, file, key string, serial int64) {
 	}
 }
 
+// openTerminal returns both ends of a pseudo-terminal (pty(7)).
+func openTerminal(t *testing.T) (master, terminal *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("needs terminals: %v", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Skipf("needs terminals: %v", err)
+	}
+	terminal, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("needs terminals: %v", err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return master, terminal
+}
+
 // A service's SIGHUP has the TLS certificate read anew, and leaves it as it was where that cannot be read. The server serves on.
 func TestHangUpReadsTheCertificate(t *testing.T) {
 	t.Parallel()
@@ -93,23 +116,7 @@ func TestHangUpReadsTheCertificate(t *testing.T) {
 // A server in a terminal that is closed stops in order, as for SIGTERM.
 func TestClosedTerminalStopsInOrder(t *testing.T) {
 	t.Parallel()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("needs terminals: %v", err)
-	}
-	defer master.Close()
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Skipf("needs terminals: %v", err)
-	}
-	terminal, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("needs terminals: %v", err)
-	}
-	defer terminal.Close()
+	master, terminal := openTerminal(t)
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP) // under nohup(1) the tests, and so the server, would ignore it
 	defer signal.Stop(heard)
