@@ -249,10 +249,11 @@ CREATE INDEX schedules_of_workspace ON schedules (workspace_id, id);
 CREATE INDEX schedules_due ON schedules (next_at, id) WHERE next_at IS NOT NULL;
 CREATE INDEX schedules_planned ON schedules (planned_at, id) WHERE next_at IS NOT NULL;
 
--- An endpoint that is told of the events of a workspace. Its address and its secrets are sealed and bound to this row (store/seal.go).
+-- An endpoint that is told of the events of a workspace, or of all events. Its address and its secrets are sealed and bound to this row
+-- (store/seal.go).
 CREATE TABLE webhooks (
     id            TEXT    NOT NULL PRIMARY KEY,
-    workspace_id  TEXT    NOT NULL REFERENCES workspaces (id),
+    workspace_id  TEXT    REFERENCES workspaces (id), -- NULL: of the server; no key that sees some workspaces finds it
     url           BLOB    NOT NULL,
     secret        BLOB    NOT NULL,
     old_secret    BLOB, -- signs too until old_until; NULL: none does
@@ -568,7 +569,7 @@ BEGIN
 END;
 
 CREATE TRIGGER webhooks_workspace_fixed BEFORE UPDATE OF workspace_id ON webhooks
-WHEN old.workspace_id <> new.workspace_id
+WHEN old.workspace_id IS NOT new.workspace_id
 BEGIN
     SELECT RAISE(ABORT, 'workspace_id never changes');
 END;
@@ -698,7 +699,7 @@ END;
 
 CREATE TRIGGER webhooks_remembered AFTER DELETE ON webhooks
 BEGIN
-    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'webhook', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'webhook', ifnull(old.workspace_id, ''), CAST(unixepoch('subsec') * 1000 AS INTEGER));
 END;
 
 CREATE TRIGGER workspaces_remembered AFTER DELETE ON workspaces

@@ -24,7 +24,7 @@ const maxWebhooks = 50
 // webhookJSON is a webhook as the API shows it: its secret never, but once, when it is made.
 type webhookJSON struct {
 	ID             string     `json:"id" example:"0199a1c2-7d3e-7a10-8a55-01234567d00d"`
-	WorkspaceID    string     `json:"workspaceId" example:"default"`
+	WorkspaceID    string     `json:"workspaceId" doc:"*: of all workspaces, and of the server itself." example:"default"`
 	URL            string     `json:"url" example:"https://example.com/hook"`
 	Events         []string   `json:"events" example:"[\"run.*\",\"proxy.died\"]"`
 	Enabled        bool       `json:"enabled"`
@@ -51,7 +51,7 @@ func (s *API) showWebhook(row store.Webhook) (webhookJSON, error) {
 	if err != nil {
 		return webhookJSON{}, err
 	}
-	j := webhookJSON{ID: row.ID, WorkspaceID: row.WorkspaceID, URL: address, Events: []string{}, Enabled: row.Enabled,
+	j := webhookJSON{ID: row.ID, WorkspaceID: webhooks.Place(row), URL: address, Events: []string{}, Enabled: row.Enabled,
 		DisabledReason: orNull(row.OffReason), FailingSince: millisOrNil(row.FailingSince), Dropped: row.Dropped,
 		LastDroppedAt: millisOrNil(row.DroppedAt), CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt)}
 	if row.OldUntil != nil && *row.OldUntil > now() {
@@ -117,6 +117,9 @@ type webhookList struct {
 
 // Resolve checks both embedded parts: Go would call only the shallower one.
 func (in *webhookList) Resolve(ctx huma.Context) []error {
+	if in.WorkspaceID == webhooks.WholeServer {
+		return in.Paging.Resolve(ctx)
+	}
 	return append(in.InWorkspace.Resolve(ctx), in.Paging.Resolve(ctx)...)
 }
 
@@ -140,7 +143,7 @@ func (s *API) listWebhooks(ctx context.Context, in *webhookList) (*listBody[webh
 
 // WebhookInput are the members of a request for a webhook.
 type WebhookInput struct {
-	WorkspaceID opt[string]   `json:"workspaceId,omitempty" doc:"The workspace that owns it, and of whose events it is told. It never changes."`
+	WorkspaceID opt[string]   `json:"workspaceId,omitempty" doc:"The workspace that owns it, and of whose events it is told. *: it is told of all events, also of those of the server itself; only for keys that see all workspaces. It never changes."`
 	URL         opt[string]   `json:"url,omitempty" doc:"Where events are sent: https:// or http://, at most 2,048 bytes, without user name, password and #. On the public internet, unless the server runs with --webhook-allow-private=yes." example:"https://example.com/hook"`
 	Events      opt[[]string] `json:"events,omitempty" minItems:"1" maxItems:"50" doc:"The types of events: run.ended, run.* for a group, or * for all." example:"[\"run.*\",\"proxy.died\"]"`
 	Enabled     opt[bool]     `json:"enabled,omitempty" doc:"Default: true. While it is false nothing is enqueued, and what is pending waits."`
@@ -151,8 +154,8 @@ const (
 	enterWebhookEvents = `Choose types of events, such as "run.*", or "*" for all.`
 )
 
-// check notes what is wrong with each member by itself.
-func (in *WebhookInput) check(f *faults, s *webhooks.Sender) {
+// check notes what is wrong with each member by itself. whole is for a webhook that may be of the whole server.
+func (in *WebhookInput) check(f *faults, s *webhooks.Sender, whole bool) {
 	if f.require(!in.URL.Null, "body.url", enterWebhookURL); in.URL.given() {
 		if message := s.CheckURL(in.URL.Value); message != "" {
 			f.add("body.url", message, nil)
@@ -160,16 +163,27 @@ func (in *WebhookInput) check(f *faults, s *webhooks.Sender) {
 	}
 	f.require(!in.Events.Null, "body.events", enterWebhookEvents)
 	for i, pattern := range in.Events.Value {
-		if message := webhooks.CheckPattern(pattern); message != "" {
+		if message := webhooks.CheckPattern(pattern, whole); message != "" {
 			f.add(element("body.events", i), message, nil)
 		}
 	}
 	f.eachOnce("body.events", in.Events.Value)
 }
 
+// checkPlace notes that a webhook that is there is asked to move, or to be told of events that its workspace does not have.
+func (in *WebhookInput) checkPlace(f *faults, row store.Webhook) {
+	f.otherWorkspace(in.WorkspaceID, webhooks.Place(row))
+	for i, pattern := range in.Events.Value {
+		if webhooks.CheckPattern(pattern, true) == "" && row.WorkspaceID != nil {
+			message := webhooks.CheckPattern(pattern, false)
+			f.require(message == "", element("body.events", i), message)
+		}
+	}
+}
+
 func tooManyWebhooks() *problem.Error {
 	return problem.New(problem.Conflict, "webhook_limit",
-		fmt.Sprintf("The workspace has %d webhooks already. Delete some first.", maxWebhooks))
+		fmt.Sprintf("A workspace, and the whole server, may have %d webhooks, which are there. Delete some first.", maxWebhooks))
 }
 
 // webhookCreate is a webhook to make.
@@ -190,10 +204,15 @@ func (in *webhookCreate) Resolve(ctx huma.Context) []error {
 	at := now()
 	in.row = store.Webhook{ID: store.NewID(), Enabled: true, CreatedAt: at, UpdatedAt: at}
 	var f faults
-	in.Body.check(&f, requestOf(ctx.Context()).api.webhooks)
+	whole := in.Body.WorkspaceID.Value == webhooks.WholeServer
+	in.Body.check(&f, requestOf(ctx.Context()).api.webhooks, whole)
 	f.require(in.Body.URL.Set, "body.url", enterWebhookURL)
 	f.require(in.Body.Events.Set, "body.events", enterWebhookEvents)
-	in.row.WorkspaceID = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
+	if c := callerOf(ctx.Context()); whole {
+		f.require(c.Sees.SeesAll(), "body.workspaceId", "Choose a workspace: this key does not see all of them.")
+	} else {
+		in.row.WorkspaceID = new(f.workspace(c, "body.workspaceId", in.Body.WorkspaceID))
+	}
 	in.Body.Enabled.merge(&in.row.Enabled, true)
 	in.row.Events = jsonList(in.Body.Events.Value)
 	return f.errors()
@@ -205,12 +224,15 @@ func (s *API) createWebhook(ctx context.Context, in *webhookCreate) (*webhookSec
 	if err != nil {
 		return nil, err
 	}
-	about(ctx, row.WorkspaceID, row.ID, map[string]any{"events": in.Body.Events.Value})
+	about(ctx, webhooks.OfWorkspace(row), row.ID, map[string]any{"events": in.Body.Events.Value})
 	err = s.change(ctx, func(q *store.Queries) error {
-		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: row.CreatedAt}); err != nil {
-			return err
+		if row.WorkspaceID != nil {
+			_, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: *row.WorkspaceID, Now: row.CreatedAt})
+			if err != nil {
+				return err
+			}
 		}
-		n, err := q.CountWebhooks(ctx, store.CountWebhooksParams{InWorkspace: row.WorkspaceID})
+		n, err := q.CountWebhooks(ctx, store.CountWebhooksParams{InWorkspace: webhooks.Place(row)})
 		if err == nil && n >= maxWebhooks {
 			err = tooManyWebhooks()
 		}
@@ -230,7 +252,7 @@ func (s *API) createWebhook(ctx context.Context, in *webhookCreate) (*webhookSec
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "webhook.created", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
+	s.events.Publish(events.Event{Type: "webhook.created", Workspace: webhooks.OfWorkspace(row), Data: objectEvent{row.ID}})
 	return s.webhookSecretAnswer(row, secret)
 }
 
@@ -247,14 +269,14 @@ func (webhookUpdate) example() any { return map[string]any{"events": []string{"*
 func (in *webhookUpdate) Resolve(ctx huma.Context) []error {
 	completable(ctx, in)
 	var f faults
-	in.Body.check(&f, requestOf(ctx.Context()).api.webhooks)
+	in.Body.check(&f, requestOf(ctx.Context()).api.webhooks, true)
 	return f.errors()
 }
 
 func (in *webhookUpdate) storedFaults(ctx context.Context, s *API) (f faults, err error) {
 	row, err := webhookRow(ctx, s.store.Read(), in.ID)
 	if err == nil {
-		f.otherWorkspace(in.Body.WorkspaceID, row.WorkspaceID)
+		in.Body.checkPlace(&f, row)
 	}
 	return f, err
 }
@@ -264,7 +286,7 @@ func (s *API) updateWebhook(ctx context.Context, in *webhookUpdate) (*webhookBod
 	changed := membersOf(in.Body)
 	row, err := s.changeWebhook(ctx, in.ID, in.IfMatch, map[string]any{"changed": changed},
 		func(row *store.Webhook, f *faults) (err error) {
-			f.otherWorkspace(in.Body.WorkspaceID, row.WorkspaceID)
+			in.Body.checkPlace(f, *row)
 			in.Body.Enabled.merge(&row.Enabled, true)
 			if in.Body.Events.given() {
 				row.Events = jsonList(in.Body.Events.Value)
@@ -277,7 +299,7 @@ func (s *API) updateWebhook(ctx context.Context, in *webhookUpdate) (*webhookBod
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "webhook.updated", Workspace: row.WorkspaceID, Data: objectUpdated{changed, row.ID}})
+	s.events.Publish(events.Event{Type: "webhook.updated", Workspace: webhooks.OfWorkspace(row), Data: objectUpdated{changed, row.ID}})
 	return s.webhookAnswer(row)
 }
 
@@ -303,7 +325,7 @@ func (s *API) changeWebhook(ctx context.Context, id, ifMatch string, detail map[
 		if err != nil {
 			return err
 		}
-		about(ctx, row.WorkspaceID, row.ID, detail)
+		about(ctx, webhooks.OfWorkspace(row), row.ID, detail)
 		return nil
 	})
 	if err == nil {
@@ -328,7 +350,7 @@ func (s *API) deleteWebhook(ctx context.Context, in *webhookDelete) (*struct{}, 
 		if !matches(in.IfMatch, row.Revision) {
 			return etagMismatch()
 		}
-		about(ctx, row.WorkspaceID, row.ID, map[string]any{})
+		about(ctx, webhooks.OfWorkspace(row), row.ID, map[string]any{})
 		return store.ErrorOf(q.DeleteWebhook(ctx, store.DeleteWebhookParams{ID: row.ID, Workspaces: callerOf(ctx).Sees.Filter()}))
 	})
 	if err == nil {
@@ -337,7 +359,7 @@ func (s *API) deleteWebhook(ctx context.Context, in *webhookDelete) (*struct{}, 
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "webhook.deleted", Workspace: row.WorkspaceID, Data: objectEvent{in.ID}})
+	s.events.Publish(events.Event{Type: "webhook.deleted", Workspace: webhooks.OfWorkspace(row), Data: objectEvent{in.ID}})
 	return nil, nil
 }
 
@@ -372,6 +394,7 @@ func (s *API) rotateWebhookSecret(ctx context.Context, in *rotateSecretRequest) 
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "webhook.updated", Workspace: row.WorkspaceID, Data: objectUpdated{[]string{"secret"}, row.ID}})
+	s.events.Publish(events.Event{Type: "webhook.updated", Workspace: webhooks.OfWorkspace(row),
+		Data: objectUpdated{[]string{"secret"}, row.ID}})
 	return s.webhookSecretAnswer(row, secret)
 }

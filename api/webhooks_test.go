@@ -132,6 +132,46 @@ func TestWebhookFaults(t *testing.T) {
 	a.do(t, "POST", "/webhooks", `{"url":"https://example.com/","events":["*"]}`).refused(t, 409, "webhook_limit")
 }
 
+// TestWebhooksOfTheServer: one of all workspaces is told of the server's own events. Only a key that sees all workspaces makes it, and no
+// other finds it.
+func TestWebhooksOfTheServer(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	key, _ := a.newKey(t, "admin", "a")
+	mine := a.as(key)
+	mine.do(t, "POST", "/webhooks", `{"url":"https://example.com/","events":["key.*"],"workspaceId":"*"}`).invalid(t, "body.workspaceId")
+	a.do(t, "POST", "/webhooks", `{"url":"https://example.com/","events":["run.*","key.*"]}`).invalid(t, "body.events[1]")
+	got := make(chan string, 10)
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	t.Cleanup(site.Close)
+	id := a.webhook(t, "url", site.URL, "events", []string{"key.*", "profile.*"}, "workspaceId", "*")
+	path := "/webhooks/" + id
+	shown := a.do(t, "GET", path, nil).want(t, 200)
+	shown.equal(t, "workspaceId", "*")
+	a.do(t, "PUT", path, `{"workspaceId":"*","events":["key.*","profile.*"]}`).want(t, 200)
+	a.do(t, "PUT", path, `{"workspaceId":"default"}`).invalid(t, "body.workspaceId")
+	a.do(t, "PUT", "/webhooks/"+a.webhook(t), `{"workspaceId":"*","events":["key.*"]}`).invalid(t, "body.workspaceId", "body.events[0]")
+	a.newKey(t, "read", "a")
+	mine.profile(t, "workspaceId", "a")
+	if both := <-got + <-got; !strings.Contains(both, `"type":"key.created"`) || !strings.Contains(both, `"workspaceId":"a"`) {
+		t.Errorf("told %s", both)
+	}
+	mine.do(t, "GET", path, nil).refused(t, 404, "webhook_not_found")
+	mine.do(t, "GET", "/webhooks", nil).want(t, 200).equal(t, "total", 0)
+	a.do(t, "GET", "/webhooks?workspaceId=*", nil).want(t, 200).equal(t, "data.0.id", id)
+	a.do(t, "DELETE", path, nil).want(t, 204)
+	mine.do(t, "GET", path, nil).refused(t, 404, "webhook_not_found")
+	if n := len(a.audited(t, "result=ok&objectId="+id)); n != 3 {
+		t.Errorf("%d entries of the audit log", n)
+	}
+	if n := len(mine.audited(t, "objectId="+id)); n != 0 {
+		t.Errorf("a key of a workspace sees %d entries", n)
+	}
+}
+
 // TestWebhooksOfAnotherWorkspace: an administrator's key of one workspace can neither see nor change those of another, nor tell them from
 // unknown ones.
 func TestWebhooksOfAnotherWorkspace(t *testing.T) {

@@ -43,6 +43,9 @@ func (e Entry) Text() []byte { return e.text() }
 // Workspace returns the workspace of the event; "": none.
 func (e Entry) Workspace() string { return e.workspace }
 
+// Shared reports whether the event is for every key that sees its workspace: neither for one key alone nor for administrators.
+func (e Entry) Shared() bool { return e.key == "" }
+
 // NewLost makes an entry that reports missed events, for a subscriber that loses some itself.
 func NewLost() Entry { return newEntry(Event{Type: Lost, Data: struct{}{}}) }
 

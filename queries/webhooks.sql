@@ -1,5 +1,5 @@
--- Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all. Deliveries are of a webhook
--- that was read so.
+-- Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all. Webhooks of the server have no
+-- workspace, so that only NULL finds them. Deliveries are of a webhook that was read so.
 
 -- name: InsertWebhook :one
 INSERT INTO webhooks (id, workspace_id, url, secret, events, enabled, created_at, updated_at)
@@ -12,10 +12,10 @@ WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListWebhooks :many
--- ListWebhooks returns webhooks newest first, behind a position: of one workspace, or of all if it is ''.
+-- ListWebhooks returns webhooks newest first, behind a position: of one workspace, of the server if it is '*', or all if it is ''.
 SELECT * FROM webhooks
 WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
-  AND (CAST(@in_workspace AS TEXT) = '' OR workspace_id = @in_workspace)
+  AND (CAST(@in_workspace AS TEXT) = '' OR ifnull(workspace_id, '*') = @in_workspace)
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at DESC, id DESC
 LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
@@ -23,7 +23,7 @@ LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 -- name: CountWebhooks :one
 -- CountWebhooks counts what ListWebhooks lists.
 SELECT count(*) FROM webhooks
-WHERE (CAST(@in_workspace AS TEXT) = '' OR workspace_id = @in_workspace)
+WHERE (CAST(@in_workspace AS TEXT) = '' OR ifnull(workspace_id, '*') = @in_workspace)
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: UpdateWebhook :one

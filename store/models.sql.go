@@ -279,7 +279,7 @@ type Traffic struct {
 
 type Webhook struct {
 	ID           string
-	WorkspaceID  string
+	WorkspaceID  *string
 	URL          []byte
 	Secret       []byte
 	OldSecret    []byte

@@ -329,6 +329,6 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 
 // addWebhook makes a webhook.
 func addWebhook(q *Queries, workspace, id string) error {
-	return ErrorOf(q.InsertWebhook(context.Background(), InsertWebhookParams{ID: id, WorkspaceID: workspace, URL: []byte("u"),
+	return ErrorOf(q.InsertWebhook(context.Background(), InsertWebhookParams{ID: id, WorkspaceID: &workspace, URL: []byte("u"),
 		Secret: []byte("s"), Events: "[]"}))
 }

@@ -152,6 +152,7 @@ func rowsSince() map[int64][]string {
 				"request_id, hash) VALUES (2, 'b', 2, 'k1', 'Key', 'k0', 'team', 'profile.update', 'p', 'forbidden', '127.0.0.1', 'rq', " +
 				"x'01')",
 		},
+		19: {"INSERT INTO webhooks (id, url, secret, events, created_at, updated_at) VALUES ('ws', x'01', x'02', '[\"*\"]', 1, 2)"},
 	}
 }
 

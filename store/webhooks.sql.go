@@ -58,7 +58,7 @@ func (q *Queries) CountPending(ctx context.Context, webhookID string) (int64, er
 
 const countWebhooks = `-- name: CountWebhooks :one
 SELECT count(*) FROM webhooks
-WHERE (CAST(?1 AS TEXT) = '' OR workspace_id = ?1)
+WHERE (CAST(?1 AS TEXT) = '' OR ifnull(workspace_id, '*') = ?1)
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
 
@@ -250,7 +250,7 @@ RETURNING id, workspace_id, url, secret, old_secret, old_until, events, enabled,
 
 type InsertWebhookParams struct {
 	ID          string
-	WorkspaceID string
+	WorkspaceID *string
 	URL         []byte
 	Secret      []byte
 	Events      string
@@ -259,8 +259,8 @@ type InsertWebhookParams struct {
 	UpdatedAt   int64
 }
 
-// Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all. Deliveries are of a webhook
-// that was read so.
+// Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all. Webhooks of the server have no
+// workspace, so that only NULL finds them. Deliveries are of a webhook that was read so.
 func (q *Queries) InsertWebhook(ctx context.Context, arg InsertWebhookParams) (Webhook, error) {
 	row := q.db.QueryRowContext(ctx, insertWebhook,
 		arg.ID,
@@ -522,7 +522,7 @@ func (q *Queries) ListOldestPending(ctx context.Context, arg ListOldestPendingPa
 const listWebhooks = `-- name: ListWebhooks :many
 SELECT id, workspace_id, url, secret, old_secret, old_until, events, enabled, off_reason, failing_since, failed_at, dropped, dropped_at, revision, created_at, updated_at FROM webhooks
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
-  AND (CAST(?3 AS TEXT) = '' OR workspace_id = ?3)
+  AND (CAST(?3 AS TEXT) = '' OR ifnull(workspace_id, '*') = ?3)
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
 ORDER BY created_at DESC, id DESC
 LIMIT CAST(?6 AS INTEGER) OFFSET ?5
@@ -537,7 +537,7 @@ type ListWebhooksParams struct {
 	Limit       int64
 }
 
-// ListWebhooks returns webhooks newest first, behind a position: of one workspace, or of all if it is ”.
+// ListWebhooks returns webhooks newest first, behind a position: of one workspace, of the server if it is '*', or all if it is ”.
 func (q *Queries) ListWebhooks(ctx context.Context, arg ListWebhooksParams) ([]Webhook, error) {
 	rows, err := q.db.QueryContext(ctx, listWebhooks,
 		arg.AfterKey,

@@ -16,11 +16,16 @@ type told struct {
 	Type string         `json:"type"`
 	At   string         `json:"at"`
 	Data jsontext.Value `json:"data"`
+
+	WorkspaceID string `json:"workspaceId"`
 }
 
-// body returns what endpoints are sent: type, timestamp and data. Data that are too large are cut to the ids in them, and say so with
-// "truncated": true.
-func (e told) body() (string, error) {
+// body returns what endpoints are sent: type, timestamp and data, and with whole the event's workspace, if it has one. Data that are too
+// large are cut to the ids in them, and say so with "truncated": true.
+func (e told) body(whole bool) (string, error) {
+	if !whole {
+		e.WorkspaceID = ""
+	}
 	text, err := write(e, e.Data)
 	if err == nil && len(text) >= maxBody {
 		text, err = write(e, idsOf(e.Data))
@@ -30,10 +35,11 @@ func (e told) body() (string, error) {
 
 func write(e told, data any) (string, error) {
 	text, err := json.Marshal(struct {
-		Type      string `json:"type"`
-		Timestamp string `json:"timestamp"`
-		Data      any    `json:"data"`
-	}{e.Type, e.At, data}, json.Deterministic(true))
+		Type        string `json:"type"`
+		Timestamp   string `json:"timestamp"`
+		WorkspaceID string `json:"workspaceId,omitempty"`
+		Data        any    `json:"data"`
+	}{e.Type, e.At, e.WorkspaceID, data}, json.Deterministic(true))
 	return string(text), err
 }
 

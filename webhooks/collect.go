@@ -144,23 +144,20 @@ func (s *Sender) enqueue(ctx context.Context, all []store.NewDelivery) bool {
 func (s *Sender) deliveriesOf(batch []events.Entry) (out []store.NewDelivery) {
 	all := s.hooks.Load()
 	for _, e := range batch {
-		listeners := all.ofWorkspace[e.Workspace()]
-		if e.Type == events.Lost {
-			listeners = nil
-			for _, h := range all.byID {
-				listeners = append(listeners, h)
-			}
-		}
 		var event told
-		text := ""
-		for _, h := range listeners {
+		texts := map[bool]string{} // with the workspace, and without
+		for _, h := range all.listeners(e) {
 			if !h.wants(e.Type) {
 				continue
 			}
-			if text == "" {
+			whole := h.WorkspaceID == nil
+			if texts[whole] == "" {
 				var err error
-				if err = json.Unmarshal(e.Text(), &event); err == nil {
-					text, err = event.body()
+				if event.ID == "" {
+					err = json.Unmarshal(e.Text(), &event)
+				}
+				if err == nil {
+					texts[whole], err = event.body(whole)
 				}
 				if err != nil {
 					s.log.Error("an event cannot be told to webhooks", "type", e.Type, "cause", err)
@@ -170,7 +167,7 @@ func (s *Sender) deliveriesOf(batch []events.Entry) (out []store.NewDelivery) {
 			if strings.HasPrefix(e.Type, "webhook.") && event.about(h.ID) {
 				continue // a webhook is not told of itself, or telling would never end
 			}
-			out = append(out, store.NewDelivery{WebhookID: h.ID, ID: store.NewID(), EventID: event.ID, Type: e.Type, Body: text})
+			out = append(out, store.NewDelivery{WebhookID: h.ID, ID: store.NewID(), EventID: event.ID, Type: e.Type, Body: texts[whole]})
 		}
 	}
 	return out

@@ -156,9 +156,9 @@ func (s *Sender) Test(ctx context.Context, w store.Webhook) (row store.WebhookDe
 	now := time.Now()
 	row = store.WebhookDelivery{WebhookID: w.ID, ID: store.NewID(), EventID: store.NewID(), Type: TestType, State: Delivered, Attempts: 1,
 		CreatedAt: now.UnixMilli()}
-	data := []byte(`{"id":"` + w.ID + `","workspaceId":"` + w.WorkspaceID + `"}`) // neither has a character to escape
+	data := []byte(`{"id":"` + w.ID + `","workspaceId":"` + Place(w) + `"}`) // neither has a character to escape
 	event := told{ID: row.EventID, Type: TestType, At: instant(now).Format("2006-01-02T15:04:05.000Z07:00"), Data: data}
-	if row.Body, err = event.body(); err != nil {
+	if row.Body, err = event.body(w.WorkspaceID == nil); err != nil {
 		return row, err
 	}
 	a, _ := s.attempt(ctx, h, message{row.EventID, row.Body})

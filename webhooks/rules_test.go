@@ -108,15 +108,18 @@ func TestPatterns(t *testing.T) {
 				t.Errorf("%s matches %s: %v", c.pattern, kind, got)
 			}
 		}
-		if message := CheckPattern(c.pattern); message != "" {
+		if message := CheckPattern(c.pattern, false); message != "" {
 			t.Errorf("%s: %s", c.pattern, message)
 		}
 	}
 	for _, bad := range []string{"", "run", "run.", "runs.*", ".*", "r*", "run.*.x", "run.en*", "RUN.*", "run. ended", "key.created",
 		"**"} {
-		if CheckPattern(bad) == "" {
+		if CheckPattern(bad, false) == "" || bad != "key.created" && CheckPattern(bad, true) == "" {
 			t.Errorf("%q is taken", bad)
 		}
+	}
+	if message := CheckPattern("key.created", true); message != "" {
+		t.Errorf("of the whole server: %s", message)
 	}
 }
 

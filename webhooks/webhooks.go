@@ -1,10 +1,11 @@
-// Package webhooks tells endpoints of the events of their workspaces, by the rules of Standard Webhooks 1.0.
+// Package webhooks tells endpoints of the events of their workspaces or of the whole server, by the rules of Standard Webhooks 1.0.
 package webhooks
 
 import (
 	"context"
 	"crypto/x509"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -84,6 +85,19 @@ type hook struct {
 type hooks struct {
 	byID        map[string]*hook
 	ofWorkspace map[string][]*hook
+	ofServer    []*hook
+}
+
+// listeners are the webhooks that an event may go to. One for a key alone, or for administrators, goes to those of the server alone: who
+// makes one sees everything.
+func (all *hooks) listeners(e events.Entry) (out []*hook) {
+	if e.Type == events.Lost {
+		return slices.Collect(maps.Values(all.byID))
+	}
+	if e.Shared() {
+		out = all.ofWorkspace[e.Workspace()]
+	}
+	return slices.Concat(out, all.ofServer)
 }
 
 // Changed reads the webhooks anew. Who makes, changes or deletes one calls it before it answers.
@@ -105,12 +119,35 @@ func (s *Sender) Changed(ctx context.Context) error {
 			continue
 		}
 		all.byID[row.ID] = h
-		all.ofWorkspace[row.WorkspaceID] = append(all.ofWorkspace[row.WorkspaceID], h)
+		if row.WorkspaceID == nil {
+			all.ofServer = append(all.ofServer, h)
+		} else {
+			all.ofWorkspace[*row.WorkspaceID] = append(all.ofWorkspace[*row.WorkspaceID], h)
+		}
 		s.touched[row.ID] = true
 	}
 	s.hooks.Store(all)
 	s.signal()
 	return nil
+}
+
+// WholeServer stands in the place of a workspace's id for the webhooks of all workspaces and of the server itself. It is no workspace's id.
+const WholeServer = "*"
+
+// Place returns the id of a webhook's workspace, or WholeServer.
+func Place(row store.Webhook) string {
+	if row.WorkspaceID == nil {
+		return WholeServer
+	}
+	return *row.WorkspaceID
+}
+
+// OfWorkspace returns the workspace of a webhook's own events and entries of the audit; "": none.
+func OfWorkspace(row store.Webhook) string {
+	if row.WorkspaceID == nil {
+		return ""
+	}
+	return *row.WorkspaceID
 }
 
 // read opens a webhook's address and secrets.
@@ -132,9 +169,10 @@ func (h *hook) wants(kind string) bool {
 	return kind == events.Lost || slices.ContainsFunc(h.patterns, func(pattern string) bool { return matches(pattern, kind) })
 }
 
-// sees reports whether an event of a workspace goes to any webhook. Events for one key alone go to none.
+// sees reports whether an event of a workspace, or for a key alone, may go to any webhook.
 func (s *Sender) sees(workspace, key string) bool {
-	return key == "" && s.hooks.Load().ofWorkspace[workspace] != nil
+	all := s.hooks.Load()
+	return len(all.ofServer) > 0 || key == "" && all.ofWorkspace[workspace] != nil
 }
 
 // touch notes that deliveries of some webhooks have changed.
@@ -165,7 +203,7 @@ func (s *Sender) takeTouched() map[string]bool {
 
 // publish publishes an event about a webhook.
 func (s *Sender) publish(h *hook, kind string, data any) {
-	s.events.Publish(events.Event{Type: kind, Workspace: h.WorkspaceID, Data: data})
+	s.events.Publish(events.Event{Type: kind, Workspace: OfWorkspace(h.Webhook), Data: data})
 }
 
 // The events of webhooks. Their members are in the order of their names.

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -71,6 +72,50 @@ func TestTold(t *testing.T) {
 	}
 	if text := w.log.String(); strings.Contains(text, "t0ken") || strings.Contains(text, secret) {
 		t.Errorf("the log has a secret: %s", text)
+	}
+}
+
+// TestToldOfAll: a webhook of the whole server is told of every event with its workspace, also of those for one key or administrators. A
+// workspace's own is told of none of these, whatever it asks for.
+func TestToldOfAll(t *testing.T) {
+	t.Parallel()
+	all, one := newReceiver(t, httptest.NewServer), newReceiver(t, httptest.NewServer)
+	w := newWorld(t, private())
+	id, secret := w.webhook(WholeServer, all.URL, "*")
+	own, _ := w.webhook("a", one.URL, "*")
+	w.events.Publish(events.Event{Type: "backup.made", Key: events.Administrators, Data: object{ID: "1"}})
+	w.events.Publish(events.Event{Type: "job.ended", Workspace: "a", Key: "k", Data: object{ID: "2"}})
+	w.publish("", "key.created", object{ID: "3"})
+	w.publish("b", "run.ended", object{ID: "4"})
+	w.publish("a", "run.ended", object{ID: "5"})
+	w.publish("", "webhook.updated", object{ID: id})
+	told := map[string]string{}
+	for range 5 {
+		got := all.next(t)
+		if err := got.verify(secret); err != nil {
+			t.Errorf("%v: %s", err, got.body)
+		}
+		var body struct {
+			Type, WorkspaceID string
+			Data              object
+		}
+		if err := json.Unmarshal(got.body, &body, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Error(err)
+		}
+		told[body.Data.ID] = body.Type + " " + body.WorkspaceID
+	}
+	want := map[string]string{"1": "backup.made ", "2": "job.ended a", "3": "key.created ", "4": "run.ended b", "5": "run.ended a"}
+	if !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+	if got := one.next(t); !strings.Contains(string(got.body), `"id":"5"`) || strings.Contains(string(got.body), "workspaceId") {
+		t.Errorf("a workspace's webhook: %s", got.body)
+	}
+	testnet.Eventually(t, "all deliveries", func() bool {
+		return len(w.deliveries(id, Delivered)) == 5 && len(w.deliveries(own, Delivered)) == 1
+	})
+	if n, m := len(w.deliveries(id, "")), len(w.deliveries(own, "")); n != 5 || m != 1 {
+		t.Errorf("%d and %d deliveries", n, m)
 	}
 }
 

@@ -88,7 +88,7 @@ func (w *world) write(fn func(*store.Queries) error) {
 	w.must(w.store.Write(w.t.Context(), fn))
 }
 
-// webhook makes a webhook, and returns its id and its secret.
+// webhook makes a webhook of a workspace or of WholeServer, and returns its id and its secret.
 func (w *world) webhook(workspace, address string, patterns ...string) (id, secret string) {
 	w.t.Helper()
 	id, secret = store.NewID(), NewSecret()
@@ -96,11 +96,16 @@ func (w *world) webhook(workspace, address string, patterns ...string) (id, secr
 	w.must(err)
 	w.write(func(q *store.Queries) error {
 		at := time.Now().UnixMilli()
+		row := store.InsertWebhookParams{ID: id, URL: sealed.URL, Secret: sealed.Secret, Events: listOf(patterns), Enabled: true,
+			CreatedAt: at, UpdatedAt: at}
+		if workspace == WholeServer {
+			return store.ErrorOf(q.InsertWebhook(w.t.Context(), row))
+		}
+		row.WorkspaceID = &workspace
 		if err := store.ErrorOf(q.EnsureWorkspace(w.t.Context(), store.EnsureWorkspaceParams{ID: workspace, Now: at})); err != nil {
 			return err
 		}
-		return store.ErrorOf(q.InsertWebhook(w.t.Context(), store.InsertWebhookParams{ID: id, WorkspaceID: workspace, URL: sealed.URL,
-			Secret: sealed.Secret, Events: listOf(patterns), Enabled: true, CreatedAt: at, UpdatedAt: at}))
+		return store.ErrorOf(q.InsertWebhook(w.t.Context(), row))
 	})
 	w.must(w.sender.Changed(w.t.Context()))
 	return id, secret
