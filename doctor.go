@@ -41,6 +41,8 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) (err error) {
 			return err
 		}
 	} else {
+		v := versionInfo()
+		fmt.Fprintf(c.stdout, "ok  %-12s %s, commit %s, %s\n", "warren", v["version"], v["commit"], v["go"])
 		width := 12
 		for _, f := range findings {
 			width = max(width, len(f.Name))

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -25,8 +26,11 @@ import (
 	"warren/userdata"
 )
 
-// version is set by the build (-ldflags "-X main.version=…").
-var version = "dev"
+// version and commit are set by the build (-ldflags "-X main.version=…"). Without a commit, Go's own stamp of the repository counts.
+var (
+	version = "dev"
+	commit  = ""
+)
 
 //go:embed deploy/warren.service deploy/warren-user.service deploy/warren.sysusers deploy/warren.tmpfiles deploy/warren.plist
 //go:embed deploy/apparmor-warren
@@ -195,15 +199,16 @@ func (versionCmd) Run(c *console) error {
 
 // versionInfo is the answer of GET /version: version, commit and the version of Go.
 func versionInfo() map[string]string {
-	out := map[string]string{"version": version, "commit": "unknown", "go": "unknown"}
+	out := map[string]string{"version": version, "commit": commit, "go": "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		out["go"] = info.GoVersion
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				out["commit"] = s.Value
+				out["commit"] = cmp.Or(commit, s.Value)
 			}
 		}
 	}
+	out["commit"] = cmp.Or(out["commit"], "unknown")
 	return out
 }
 
