@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test packages vm-packages
+.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test packages vm-packages image image-trial
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -131,10 +131,10 @@ power-cuts:
 wine:
 	@deploy/wine.sh
 
-# vm-test tries the service in a whole machine with systemd (deploy/vm.sh): five minutes on an idle machine, since no processor helps.
+# vm-test tries the service in a whole machine with systemd (deploy/vm.sh): ten minutes on an idle machine, since no processor helps.
 vm-test:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/vm/warren .
-	SYSTEMD=1 LIMIT=1800 deploy/vm.sh deploy/vm-service.sh dist/vm/warren || [ $$? -eq 77 ]
+	SYSTEMD=1 LIMIT=3600 deploy/vm.sh deploy/vm-service.sh dist/vm/warren || [ $$? -eq 77 ]
 
 build-all:
 	@for p in $(PLATFORMS); do \
@@ -154,3 +154,11 @@ vm-packages:
 	cp dist/vm/old/*.deb dist/vm/old.deb
 	cp dist/vm/new/*.deb dist/vm/new.deb
 	SYSTEMD=1 LIMIT=1800 deploy/vm.sh deploy/vm-packages.sh dist/vm/old.deb dist/vm/new.deb || [ $$? -eq 77 ]
+
+# image makes the image of a container, in dist/image (deploy/image.sh), with the archive that its binary is from.
+image:
+	ONLY=linux/amd64 OUT=dist/image deploy/packages.sh
+
+# image-trial runs that image with runc (deploy/image-trial.sh).
+image-trial: image
+	deploy/image-trial.sh dist/image/*.oci.tar || [ $$? -eq 77 ]

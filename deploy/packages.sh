@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes what people install, in dist/packages: archives for six platforms, deb and rpm for two, SBOMs, SHA256SUMS, and manifests for Homebrew,
-# winget and scoop. docs/operations.md, "Install", says what is where.
+# Makes what people install, in dist/packages: archives for six platforms, deb and rpm for two, images of containers where they can be made
+# (deploy/image.sh), SBOMs, SHA256SUMS, and manifests for Homebrew, winget and scoop. docs/operations.md, "Install", says what is where.
 #
 #   deploy/packages.sh           makes them
 #   deploy/packages.sh --twice   makes them again from a copy in another folder, and compares: every byte has to be equal
@@ -8,8 +8,10 @@
 #   VERSION=1.2.3        a semantic version; by itself the tag of the commit, or one that sorts between the tags
 #   RELEASE_URL=URL      where the archives will be published; without it the manifests name a host that does not exist
 #   MAINTAINER='A <b@c>' who answers for the deb and the rpm
+#   COMMIT=SHA           what the programs say that they are of; by itself the commit
 #   SOURCE_DATE_EPOCH    seconds since 1970 of every file; by itself the time of the commit (reproducible-builds.org)
 #   ONLY=linux/amd64     these platforms alone, and no manifests
+#   IMAGES=amd64         the architectures of the images: "" for none; by itself those of the platforms
 #   OUT=dist/packages    where to, below this repository
 #   FRESH=1              --twice compiles everything anew, which takes minutes, in place of what Go keeps compiled
 #
@@ -42,10 +44,11 @@ commit_version() {
 }
 
 VERSION=${VERSION:-$(commit_version)}
+COMMIT=${COMMIT:-$(git rev-parse HEAD)}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 RELEASE_URL=${RELEASE_URL:-https://warren.invalid/releases}
 MAINTAINER=${MAINTAINER:-Whoever built this package <root@localhost>}
-export VERSION SOURCE_DATE_EPOCH RELEASE_URL MAINTAINER
+export VERSION COMMIT SOURCE_DATE_EPOCH RELEASE_URL MAINTAINER
 echo "$VERSION" | grep -Eqx '[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?' ||
   { echo "packages.sh: VERSION=$VERSION is no semantic version, such as 1.2.3 or 1.3.0-rc.1" >&2; exit 2; }
 
@@ -76,7 +79,7 @@ mkdir -p $new "$work/man" "$work/completions"
 
 # warren compiles the binary for a platform.
 warren() {
-  GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o "$3" .
+  GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o "$3" .
 }
 
 # same gives all files of a folder the time of the commit, and the rights that everybody's files have.
@@ -98,6 +101,7 @@ fill() {
 # The manual and the completions come from the program itself, which sees no configuration.
 warren "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$work/host"
 alone() { env -i HOME=/nonexistent PATH="$PATH" "$work/host" "$@"; }
+[ "$(alone version | sed 's/(.*, /(/')" = "warren $VERSION (commit $COMMIT)" ] || { echo "packages.sh: the program is $(alone version)" >&2; exit 1; }
 alone man "$work/man/man1" >/dev/null
 alone completion bash >"$work/completions/warren.bash"
 alone completion zsh >"$work/completions/_warren"
@@ -164,6 +168,14 @@ for arch in amd64 arm64; do
   for packager in deb rpm; do
     go tool -modfile=packaging.mod nfpm package --config "$work/nfpm.yaml" --packager $packager --target $new/ >/dev/null
   done
+done
+
+# The images have the binaries of the archives, too.
+for arch in ${IMAGES-amd64 arm64}; do
+  folder=$work/linux-$arch/warren-$VERSION-linux-$arch
+  [ -d "$folder" ] || continue
+  cp "$new/$(basename "$folder").cdx.json" "$folder.cdx.json"
+  deploy/image.sh $arch "$folder" "$new/warren-$VERSION-linux-$arch.oci.tar" || [ $? -eq 77 ]
 done
 
 # The manifests have the archives' checksums.
