@@ -45,18 +45,19 @@ func (e Examination) Findings(ctx context.Context) []Finding {
 	if groups == nil {
 		groups = new(cgroup.Look())
 	}
-	return []Finding{e.browser(ctx), e.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated),
+	found, path := e.browser(ctx)
+	return []Finding{found, e.browsers(ctx), sandboxFinding(os.Geteuid() == 0, isolated, canSandbox(path)), namespaceFinding(isolated),
 		hiddenFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(e.Data), dataFinding(e.Data),
 		groupsFinding(*groups)}
 }
 
-// browser reports the default browser.
-func (e Examination) browser(ctx context.Context) Finding {
+// browser reports the default browser, and where it lies.
+func (e Examination) browser(ctx context.Context) (Finding, string) {
 	b, err := new(shim.Catalog).Default(ctx, e.Places())
 	if err != nil {
-		return Finding{Name: "browser", Detail: "none was found", Advice: err.Error()}
+		return Finding{Name: "browser", Detail: "none was found", Advice: err.Error()}, ""
 	}
-	return Finding{Name: "browser", OK: true, Detail: fmt.Sprintf("%s %s at %s", b.Product, b.Version, b.Path)}
+	return Finding{Name: "browser", OK: true, Detail: fmt.Sprintf("%s %s at %s", b.Product, b.Version, b.Path)}, b.Path
 }
 
 // browsers lists the builds for profiles that declare a version.
@@ -78,17 +79,20 @@ func (e Examination) Places() shim.Places {
 	return BrowserPlaces(e.Data, e.Browser, e.Folders, added)
 }
 
-// sandboxFinding reports whether Chrome runs with its own sandbox. As root it does only in a namespace, where root is an
-// ordinary user.
-func sandboxFinding(isolated error) Finding {
+// sandboxFinding reports whether Chrome runs with its own sandbox. As root it does only in a namespace, where root is an ordinary user.
+// possible says whether an ordinary user's Chrome can make one by itself.
+func sandboxFinding(root bool, isolated error, possible bool) Finding {
 	switch {
-	case os.Geteuid() != 0:
-		return Finding{Name: "sandbox", OK: true, Detail: "on: warren does not run as root"}
-	case isolated == nil:
+	case root && isolated == nil:
 		return Finding{Name: "sandbox", OK: true, Detail: "on, also as root, which is an ordinary user inside a run's namespace"}
+	case root:
+		return Finding{Name: "sandbox", Detail: "as root and without namespaces no browser is started: its sandbox would be off",
+			Advice: "run warren as an ordinary user: useradd --create-home warren && su - warren -c 'warren serve'"}
+	case isolated != nil && !possible:
+		return Finding{Name: "sandbox", Detail: "Chrome does not start: it can make no sandbox without user namespaces, and has no helper " +
+			"that makes it as root (chrome-sandbox)", Advice: "allow user namespaces, as isolation below says"}
 	}
-	return Finding{Name: "sandbox", Detail: "as root and without namespaces no browser is started: its sandbox would be off",
-		Advice: "run warren as an ordinary user: useradd --create-home warren && su - warren -c 'warren serve'"}
+	return Finding{Name: "sandbox", OK: true, Detail: "on: warren does not run as root"}
 }
 
 // namespaceFinding reports whether the kernel isolates  It makes a namespace as a run does.

@@ -1,7 +1,11 @@
 package runs
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -35,4 +39,17 @@ func filesFinding() Finding {
 		f.Advice = "ulimit -n 65536, or LimitNOFILE=65536 in the unit"
 	}
 	return f
+}
+
+// canSandbox reports whether the Chrome at a path can make its sandbox as an ordinary user: in a user namespace, or by the helper beside it,
+// which becomes root where the kernel lets it (Chromium, docs/linux/sandboxing.md; PR_SET_NO_NEW_PRIVS(2const)).
+func canSandbox(path string) bool {
+	// The kernel makes the namespace before it looks for the program, which does not exist.
+	_, err := syscall.ForkExec("/dev/null/none", nil, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}})
+	if errors.Is(err, syscall.ENOTDIR) {
+		return true
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	info, missing := os.Stat(filepath.Join(filepath.Dir(path), "chrome-sandbox"))
+	return err == nil && bytes.Contains(status, []byte("\nNoNewPrivs:\t0\n")) && missing == nil && info.Mode()&os.ModeSetuid != 0
 }

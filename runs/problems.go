@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"warren/disk"
@@ -120,9 +121,12 @@ func (m *Manager) startProblem(err error) error {
 	return p.With(output).Because(err)
 }
 
-// killedBy completes a message about a process that died during a start, with the signal and a hint at low memory.
+// killedBy completes a message about a process that died during a start, with the signal and a hint at low memory. It knows what Chrome says
+// that can make no sandbox (content/browser/zygote_host/zygote_host_impl_linux.cc).
 func killedBy(f *shim.Failure) string {
 	switch {
+	case strings.Contains(strings.Join(f.Lines, "\n"), "No usable sandbox!"):
+		return ": Chrome can make no sandbox without user namespaces."
 	case f.Memory:
 		return ": the system has killed a process meanwhile, since memory ran short. Close something, or give the machine, its " +
 			"control group or the profile's limits more memory, then start again."
