@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"warren/runs"
 	"warren/store"
 )
 
@@ -13,6 +14,8 @@ type summaryJSON struct {
 	Workspaces []string          `json:"workspaces" doc:"The ids of the newest 200 that the key sees."`
 	Browsers   int               `json:"browsers" doc:"How many browsers are installed on the server." example:"1"`
 	TrashDays  int               `json:"trashDays" doc:"Days that deleted profiles stay in the trash." example:"30"`
+	AuditDays  int               `json:"auditDays" doc:"Days that entries of the audit log are kept. 0: for ever." example:"400"`
+	RunLimits  serverLimitsJSON  `json:"runLimits" doc:"What a run may use whose profile does not say."`
 	Version    string            `json:"version" example:"dev"`
 }
 
@@ -31,14 +34,34 @@ type proxyCountsJSON struct {
 	Dead  int64 `json:"dead" doc:"As the last check found them." example:"2"`
 }
 
+// serverLimitsJSON are the limits that the server gives to runs. null: no limit.
+type serverLimitsJSON struct {
+	MemoryMB   *int64 `json:"memoryMb" doc:"--run-memory, in MiB; null: no limit." example:"2048"`
+	CPUPercent *int64 `json:"cpuPercent" doc:"--run-cpu, of one core; null: no limit."`
+	PIDs       *int64 `json:"pids" doc:"--run-pids: processes and threads; null: no limit." example:"16384"`
+}
+
+// serverLimits shows limits in which 0 is none.
+func serverLimits(l runs.Limits) serverLimitsJSON {
+	most := func(n int64) *int64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	return serverLimitsJSON{most(l.MemoryBytes >> 20), most(int64(l.CPUPercent)), most(int64(l.PIDs))}
+}
+
 func (summaryJSON) example() any {
-	return summaryJSON{profileCountsJSON{137, 3, 1, 4, 12, 2}, proxyCountsJSON{40, 2}, []string{"default"}, 1, 30, "dev"}
+	return summaryJSON{profileCountsJSON{137, 3, 1, 4, 12, 2}, proxyCountsJSON{40, 2}, []string{"default"}, 1, 30, 400,
+		serverLimits(runs.Limits{MemoryBytes: 2 << 30, PIDs: 16384}), "dev"}
 }
 
 // summary answers the counts, the workspaces and what the server has. Each figure is the total of a list, so that it
 // costs what one row of that list costs.
 func (s *API) summary(ctx context.Context, in *struct{ InWorkspace }) (*struct{ Body summaryJSON }, error) {
-	out := summaryJSON{Version: s.cfg.Version["version"], TrashDays: s.runs.TrashDays()}
+	out := summaryJSON{Version: s.cfg.Version["version"], TrashDays: s.runs.TrashDays(), AuditDays: s.cfg.AuditDays,
+		RunLimits: serverLimits(s.runs.DefaultLimits())}
 	sees := callerOf(ctx).Sees.Filter()
 	if err := s.countProfiles(ctx, &out.Profiles, store.ProfileFilter{Workspaces: sees, WorkspaceID: in.WorkspaceID}); err != nil {
 		return nil, err

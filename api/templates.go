@@ -310,6 +310,7 @@ func (s *API) writeTemplate(ctx context.Context, at TemplatePath, row *store.Tem
 		if err := change(q); err != nil {
 			return err
 		}
+		detail["name"] = row.Name
 		about(ctx, row.WorkspaceID, row.ID, detail)
 		return nil
 	})

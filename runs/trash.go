@@ -211,6 +211,9 @@ func (m *Manager) purge(ctx context.Context, row store.ListTrashedBeforeRow, bef
 // TrashDays returns how many days deleted profiles stay in the trash.
 func (m *Manager) TrashDays() int { return m.cfg.TrashDays }
 
+// DefaultLimits returns the limits of runs whose profile does not say; 0 is none.
+func (m *Manager) DefaultLimits() Limits { return m.cfg.Limits }
+
 // Sweep does the periodic work: it writes pending ends and traffic. If clockTrusted, it also purges old traffic and the
 // trash.
 func (m *Manager) Sweep(ctx context.Context, clockTrusted bool) error {
