@@ -16,7 +16,7 @@ func TestPageByHand(t *testing.T) {
 	needBrowser(t)
 	g := newTestbed(t)
 	g.world.comesOut(func() string { return `"country":"DE","timezone":"Europe/Berlin"` })
-	s := g.serve()
+	s := g.serve("--webhook-allow-private=yes")
 	h := &byHand{liveServer: s, person: s.opensPage(t, "#/profiles")}
 	for _, part := range []struct {
 		name string
@@ -25,7 +25,8 @@ func TestPageByHand(t *testing.T) {
 		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"archives", h.archivesByHand},
 		{"snapshots", h.snapshotsByHand}, {"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
 		{"the settings", h.settings}, {"a list", h.views}, {"templates", h.templatesByHand},
-		{"schedules", h.schedulesByHand},
+		{"schedules", h.schedulesByHand}, {"webhooks", h.webhooksByHand}, {"quotas", h.quotasByHand}, {"limits", h.limitsByHand},
+		{"the audit log", h.auditByHand},
 		{"the proxy dies", h.proxyDies}, {"the key is revoked", h.keyRevoked},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { h.is(t); part.see() }) {
@@ -215,10 +216,10 @@ func (h *byHand) settings() {
 	h.writes("dialog input[name=id]", "team-b")
 	h.clicks("Create")
 	h.reads(".row", "team-b")
-	h.clicks("Rename team-b")
+	h.clicks("Edit team-b")
 	h.writes("dialog input[name=name]", "Team B")
-	h.wantNames("a workspace's name")
-	h.clicks("Rename")
+	h.wantNames("a workspace")
+	h.clicks("Save")
 	h.reads(".row .title", "Team B")
 
 	h.section("server", "This server", h.data, "Doctor", "--check-url")

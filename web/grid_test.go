@@ -30,6 +30,7 @@ func TestWorkbench(t *testing.T) {
 	t.Run("damaged data", func(t *testing.T) { damagedData(t, d) })
 	t.Run("a changed form", func(t *testing.T) { changedForm(t, d) })
 	t.Run("pictures", func(t *testing.T) { listPictures(t, d) })
+	t.Run("the log, and limits", func(t *testing.T) { logAndLimits(t, d) })
 	t.Run("an installation", func(t *testing.T) { installBrowser(t, d) })
 }
 

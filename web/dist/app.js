@@ -2,9 +2,9 @@ import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDi
 FirstRun,FreeFilter,Grid,GridProblem,Icon,ImportDialog,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,
 ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SearchBox,
 SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,TemplateDialog,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,
-bytes,check,connect,count,countryName,d,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,problemWords,
-proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,useApp,useColumns,useList,useNoStart,useNow,useProxy,useSort,useStore,viewOf,
-watchKey}from"./part-S2UNGV4B.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+bytes,check,connect,count,countryName,d,diskWords,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,
+problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,usageWords,useApp,useColumns,useList,useNoStart,useNow,useProxy,
+useSort,useStore,viewOf,watchKey}from"./part-QIRDMZ7T.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
@@ -266,25 +266,24 @@ read2();return read2(),document.addEventListener("visibilitychange",visible),()=
 nge",visible)}},[api]),usage}function runColumns(usage,open){return[{id:"name",label:"Profile",min:200,grow:2,sort:"name",first:"asc",always:!0,draw:profile=>html`${profile.
 status==="running"&&html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.
 name}<//></button><${Temporary} of=${profile} />`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit} run=${run||{}} />`},{id:"\
-for",label:"Running for",width:122,sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:172,numeric:!0,
+for",label:"Running for",width:122,sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:196,numeric:!0,
 rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},{id:"traffic",label:"Traffic",width:160,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},
-{id:"clients",label:"Clients",width:112,rank:4,draw:({id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,
-draw:({run})=>html`<${Identity} effective=${run?.effective} />`},{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.
-isolation} />`},{id:"browser",label:"Browser",width:190,rank:8,hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.
-version}${run.headless?", headless":""}</span>`:NOTHING3},{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({run})=>run?.pid??NOTHING3}]}function Exit({
-run}){return run.proxy?html`<span class="with-flag"><${Country} code=${run.proxy.country} /> ${run.proxy.exitIp?html`<span class="number">${run.proxy.exitIp}</span>`:
-html`<span class="muted">Not known yet</span>`}</span>`:html`<span class="muted">No proxy</span>`}function For({run}){let now=useNow();return run?.startedAt?html`<time class="number" datetime=${run.
-startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt,now)}</time>`:NOTHING3}var MEMORY={__proto__:null,pss:"Memory, with its share of what processe\
-s share (PSS)",rss:"Memory of its processes; what they share counts for each (RSS)"};function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;
-let{cpuPercent:cpu,memoryBytes:memory,memoryKind,processes}=now,parts=[memory==null?"":bytes(memory),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} \
-%`].filter(Boolean).join(" · ");return html`<span class="one-line" title=${[MEMORY[memoryKind],processes!=null&&count(processes,"process","processes")].filter(
-Boolean).join(". ")}>${parts||"–"}</span>`}function Traffic({usage,id}){let{bytesUp:up,bytesDown:down}=useStore(usage).get(id)||{};return up==null&&down==null?
-NOTHING3:html`<span class="one-line">↓ ${bytes(down||0)} ↑ ${bytes(up||0)}</span>`}function Clients({usage,id}){let{clients=0,viewers=0}=useStore(usage).get(
-id)||{},words=[clients>0&&count(clients,"client"),viewers>0&&count(viewers,"viewer")].filter(Boolean);return words.length?html`<span class="two-lines">${words.map(
-one2=>html`<span class="one-line" key=${one2}>${one2}</span>`)}</span>`:NOTHING3}function Identity({effective}){if(!effective?.os)return NOTHING3;let{os,browserVersion,
-timezone,locale}=effective;return html`<span class="two-lines"><span class="one-line">${SYSTEMS[os]||os} ${browserVersion}</span><span class="sub">${[timezone,[].
-concat(locale||[])[0]].filter(Boolean).join(" · ")}</span></span>`}function Isolation({isolation}){if(!isolation)return NOTHING3;let network={__proto__:null,namespace:"\
-Own network",loopback:"Own relay"}[isolation.network]||isolation.network;return html`<span class="two-lines"><span class="one-line">${network}</span><span class="sub">${isolation.
+{id:"disk",label:"Disk",width:190,rank:9,hidden:!0,draw:({id})=>html`<${Disk} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,draw:({
+id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity} effective=${run?.effective} />`},
+{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.isolation} />`},{id:"browser",label:"Browser",width:190,rank:8,
+hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless?", headless":""}</span>`:NOTHING3},
+{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({run})=>run?.pid??NOTHING3}]}function Exit({run}){return run.proxy?html`<span class="with-flag"><${Country} code=${run.
+proxy.country} /> ${run.proxy.exitIp?html`<span class="number">${run.proxy.exitIp}</span>`:html`<span class="muted">Not known yet</span>`}</span>`:html`<span class="muted">No proxy</span>`}
+function For({run}){let now=useNow();return run?.startedAt?html`<time class="number" datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt,
+now)}</time>`:NOTHING3}function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;let{words,more,near}=usageWords(now);return html`<span class=${near?
+"one-line bad-text":"one-line"} title=${more}>${words||"–"}</span>`}function Disk({usage,id}){let{readBytes:read2,writeBytes:written}=useStore(usage).get(id)||
+{};return read2==null&&written==null?NOTHING3:html`<span class="one-line" title="Read from disks and written to them, since the start">${diskWords(read2,written)}</span>`}
+function Traffic({usage,id}){let{bytesUp:up,bytesDown:down}=useStore(usage).get(id)||{};return up==null&&down==null?NOTHING3:html`<span class="one-line">↓ ${bytes(
+down||0)} ↑ ${bytes(up||0)}</span>`}function Clients({usage,id}){let{clients=0,viewers=0}=useStore(usage).get(id)||{},words=[clients>0&&count(clients,"client"),
+viewers>0&&count(viewers,"viewer")].filter(Boolean);return words.length?html`<span class="two-lines">${words.map(one2=>html`<span class="one-line" key=${one2}>${one2}</span>`)}</span>`:
+NOTHING3}function Identity({effective}){if(!effective?.os)return NOTHING3;let{os,browserVersion,timezone,locale}=effective;return html`<span class="two-lines"><span class="one-line">${SYSTEMS[os]||
+os} ${browserVersion}</span><span class="sub">${[timezone,[].concat(locale||[])[0]].filter(Boolean).join(" · ")}</span></span>`}function Isolation({isolation}){
+if(!isolation)return NOTHING3;let network={__proto__:null,namespace:"Own network",loopback:"Own relay"}[isolation.network]||isolation.network;return html`<span class="two-lines"><span class="one-line">${network}</span><span class="sub">${isolation.
 files==="namespace"?"Own files · ":""}${isolation.sandbox?"Sandbox on":html`<span class="bad-text">Sandbox off</span>`}</span></span>`}function RunningPage({params,
 path}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"lastStartedAt"),[wall,setWall]=d(()=>recall("running.wall",!1)),{rows,selection,
 view}=useList("/profiles",{status:"running",search:params.get("search")||"",workspaceId,sort:order.sort,order:order.order},onProfileEvent),usage=useUsage(app.api),

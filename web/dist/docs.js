@@ -218,8 +218,8 @@ anyOf;if(alternatives)return alternatives.map(one=>typeOf(doc,one)).join(" or ")
 ay"&&(words=`list of ${typeOf(doc,schema.items||{})}`),schema.format&&!/^(int|double|float)/.test(schema.format)&&(words+=` (${schema.format})`),main&&types.includes(
 "null")?`${words} or null`:words}var FEW=8;function Schema({doc,schema,example,depth=0}){let found=schemaOf(doc,schema),inner=found.items?schemaOf(doc,found.items):
 found,members=membersOf(doc,inner,example);if(!members.length||depth>6)return html`<p class="type">${typeOf(doc,schema)}</p>`;let chosen=members.filter(([name,,
-required])=>required||example&&Object.hasOwn(example,name)).length,count=members.length>2*FEW?Math.max(chosen,FEW):members.length,rest=members.slice(count);return html`<${Members} ...${{
-doc,depth,members:members.slice(0,count)}} />
+required])=>required||example&&Object.hasOwn(example,name)).length,count2=members.length>2*FEW?Math.max(chosen,FEW):members.length,rest=members.slice(count2);return html`<${Members} ...${{
+doc,depth,members:members.slice(0,count2)}} />
     ${rest.length>0&&html`<${Fold} title=${`${rest.length} more members`}>${()=>html`<${Members} ...${{doc,depth,members:rest}} />`}<//>`}`}function Members({doc,
 depth,members}){return html`<ul class="members">${members.map(([name,member,required])=>html`<${Member} key=${name} ...${{doc,name,member,depth,required}} />`)}</ul>`}
 function Member({doc,name,member,required,depth}){let schema=schemaOf(doc,member),nested=schema.properties||resolve(doc,schema.items||{}).properties;return html`<li>

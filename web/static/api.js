@@ -21,6 +21,11 @@ export class Problem extends Error {
     const [, name] = /^(?:body|query|path|header)\.([^.[]+)/.exec(error.location || '') || [];
     return name || '';
   }
+
+  // path returns the whole member that an error is about: "body.quotas.running" is quotas.running.
+  static path(error) {
+    return (error.location || '').replace(/^[a-z]+\./, '');
+  }
 }
 
 const UNREACHABLE = {

@@ -19,7 +19,7 @@ export function useForm(initial) {
     const first = root.current?.querySelector('[aria-invalid="true"]') || root.current?.querySelector('[role="alert"]');
     first?.focus();
   }, [problem]);
-  const faults = (name) => (problem?.errors || []).filter((error) => name && Problem.field(error) === name);
+  const faults = (name) => (problem?.errors || []).filter((error) => name && (Problem.field(error) === name || Problem.path(error) === name));
   return {
     values,
     problem,

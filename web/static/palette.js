@@ -16,7 +16,8 @@ const FOUND = 6; // of each kind
 
 // SETTINGS are the sections of the settings: [section, label, further words].
 const SETTINGS = [
-  ['keys', 'Keys', 'api token scope'], ['workspaces', 'Workspaces', 'rename'], ['browsers', 'Browsers', 'install chrome version'], ['server', 'Server', 'version pressure disk backup doctor flags'],
+  ['keys', 'Keys', 'api token scope'], ['workspaces', 'Workspaces', 'rename quotas'], ['templates', 'Templates', 'defaults'], ['schedules', 'Schedules', 'cron'], ['webhooks', 'Webhooks', 'events secret deliveries'],
+  ['browsers', 'Browsers', 'install chrome version'], ['extensions', 'Extensions', 'add package'], ['server', 'Server', 'version pressure disk backup doctor flags'],
   ['activity', 'Activity', 'audit log events'], ['appearance', 'Appearance', 'theme dark light density columns'],
 ];
 

@@ -76,6 +76,11 @@ export function href(name, params, path = []) {
   return `#/${[name, ...path].map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 }
 
+// activityOf returns the address of the audit log's entries about an object, or about what a key did.
+export function activityOf(id, filter = 'objectId') {
+  return href('settings', new URLSearchParams({ [filter]: id }), ['activity']);
+}
+
 function decoded(part) {
   try {
     return decodeURIComponent(part);

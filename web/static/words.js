@@ -1,6 +1,6 @@
 // The words for the API's codes: what happened, and what to do. The tables have no prototype, so that unknown codes
 // from the server find nothing.
-import { span } from './format.js';
+import { count, number, span } from './format.js';
 
 export const PROFILE_STATUS = {
   __proto__: null,
@@ -121,6 +121,20 @@ export function endWords(lastRun) {
   return ENDS[reason] || (reason && reason.replaceAll('_', ' ').replace(/^./, (c) => c.toUpperCase())) || 'Ended';
 }
 
+// memoryWords says what a run that ran out of memory had, and which tab had most; memory is that of its last run.
+export function memoryWords(memory) {
+  if (!memory) return '';
+  const { peakBytes: peak, limitBytes: limit, tab } = memory;
+  const had = peak == null ? '' : limit == null ? `It had ${mebibytes(peak)} when the server’s memory was used up. ` : `It had ${mebibytes(peak)} of the ${mebibytes(limit)} that it may have. `;
+  const most = tab ? `The tab with most was ${tab.origin}${tab.heapBytes == null ? '' : `, with ${mebibytes(tab.heapBytes)}`}. ` : '';
+  return `${had}${most}${limit == null ? 'Run fewer browsers at once, or give the server more memory.' : 'Give it more memory, or open fewer tabs.'}`;
+}
+
+// mebibytes writes a size in the unit of the limits.
+function mebibytes(n) {
+  return `${number(Math.round(n / 2 ** 20))} MiB`;
+}
+
 // TITLES are the page's own titles for problems; the problem's detail says what to do.
 const TITLES = {
   __proto__: null,
@@ -165,6 +179,12 @@ const TITLES = {
   build_not_found: 'There is no such build',
   download_untrusted: 'The download is not what it should be',
   browser_unusable: 'This build does not run on the server',
+  quota_exceeded: 'The workspace may not have more',
+  workspace_not_empty: 'The workspace is not empty',
+  webhook_limit: 'The workspace has all the webhooks that it may have',
+  webhook_disabled: 'The webhook is off',
+  webhook_not_found: 'This webhook no longer exists',
+  delivery_not_found: 'This message is no longer kept',
 };
 
 // WORDS replace the API's texts that mention members which the page does not show.
@@ -176,7 +196,31 @@ const WORDS = {
   server_stopping: 'This page goes on by itself when Warren is back. Then try again.',
   login_link_gone: 'This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.',
   unauthorized: 'This key isn’t valid. It may be mistyped, revoked or expired.',
+  webhook_disabled: 'Switch it on first.',
 };
+
+// QUOTAS are the quotas of a workspace: what it may not have more of, and what makes room.
+const QUOTAS = {
+  __proto__: null,
+  profiles: ['profiles', 'Move some to the trash'],
+  running: ['running browsers', 'Stop some'],
+  diskMb: ['MiB of data', 'Delete profiles for good, or files and snapshots of them'],
+  proxies: ['proxies', 'Delete some'],
+};
+
+// quotaWords says which quota is used up, and what to do.
+function quotaWords({ quota, limit, use }) {
+  const [what, room] = QUOTAS[quota] || [quota, 'Remove some'];
+  return `The workspace may have ${number(limit)} ${what}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`;
+}
+
+const CONTENTS = { __proto__: null, profiles: 'profile', trashed: ['profile in the trash', 'profiles in the trash'], proxies: ['proxy', 'proxies'], templates: 'template', schedules: 'schedule', extensions: 'extension', keys: ['key that names it', 'keys that name it'] };
+
+// contentsWords says what a workspace still has.
+function contentsWords(contents) {
+  const words = Object.entries(contents).filter(([, n]) => n > 0).map(([name, n]) => count(n, ...[].concat(CONTENTS[name] || name)));
+  return `It still has ${words.join(', ')}. Delete that first, and revoke the keys. Nothing was changed.`;
+}
 
 // problemWords returns what to do about a problem.
 export function problemWords(problem) {
@@ -185,6 +229,9 @@ export function problemWords(problem) {
       ? 'What is there now is kept when you go back to a snapshot.'
       : 'There is no snapshot that opens. Files that are set aside stay on the server’s disk, and the browser begins without them.'}`;
   }
+  const { body = problem } = problem;
+  if (problem.code === 'quota_exceeded' && body.quota) return quotaWords(body);
+  if (problem.code === 'workspace_not_empty' && body.contents) return contentsWords(body.contents);
   return WORDS[problem.code] || problem.message;
 }
 

@@ -20,6 +20,7 @@ import { href } from '../route.js';
 import { SearchBox } from '../searchbox.js';
 import { Store, useStore } from '../store.js';
 import { SYSTEMS } from '../words.js';
+import { diskWords, usageWords } from './usage.js';
 
 const USAGE_MS = 5000;
 const NOTHING = html`<span class="muted not-in-card">–</span>`;
@@ -57,8 +58,9 @@ function runColumns(usage, open) {
     { id: 'name', label: 'Profile', min: 200, grow: 2, sort: 'name', first: 'asc', always: true, draw: (profile) => html`${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button><${Temporary} of=${profile} />` },
     { id: 'exit', label: 'Exit', min: 150, grow: 1.2, rank: 1, card: true, draw: ({ run }) => html`<${Exit} run=${run || {}} />` },
     { id: 'for', label: 'Running for', width: 122, sort: 'lastStartedAt', rank: 2, card: true, draw: ({ run }) => html`<${For} run=${run} />` },
-    { id: 'resources', label: 'Resources', width: 172, numeric: true, rank: 3, card: true, draw: ({ id }) => html`<${Resources} usage=${usage} id=${id} />` },
+    { id: 'resources', label: 'Resources', width: 196, numeric: true, rank: 3, card: true, draw: ({ id }) => html`<${Resources} usage=${usage} id=${id} />` },
     { id: 'traffic', label: 'Traffic', width: 160, numeric: true, rank: 5, draw: ({ id }) => html`<${Traffic} usage=${usage} id=${id} />` },
+    { id: 'disk', label: 'Disk', width: 190, rank: 9, hidden: true, draw: ({ id }) => html`<${Disk} usage=${usage} id=${id} />` },
     { id: 'clients', label: 'Clients', width: 112, rank: 4, draw: ({ id }) => html`<${Clients} usage=${usage} id=${id} />` },
     { id: 'identity', label: 'Identity', min: 150, grow: 1, rank: 6, draw: ({ run }) => html`<${Identity} effective=${run?.effective} />` },
     { id: 'isolation', label: 'Isolation', width: 148, rank: 7, draw: ({ run }) => html`<${Isolation} isolation=${run?.isolation} />` },
@@ -77,15 +79,16 @@ function For({ run }) {
   return run?.startedAt ? html`<time class="number" datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt, now)}</time>` : NOTHING;
 }
 
-// MEMORY explains how a run's memory was measured.
-const MEMORY = { __proto__: null, pss: 'Memory, with its share of what processes share (PSS)', rss: 'Memory of its processes; what they share counts for each (RSS)' };
-
 function Resources({ usage, id }) {
   const now = useStore(usage).get(id);
   if (!now) return NOTHING;
-  const { cpuPercent: cpu, memoryBytes: memory, memoryKind, processes } = now;
-  const parts = [memory == null ? '' : bytes(memory), cpu == null ? '' : `CPU ${cpu < 10 ? cpu.toFixed(1) : Math.round(cpu)} %`].filter(Boolean).join(' · ');
-  return html`<span class="one-line" title=${[MEMORY[memoryKind], processes != null && count(processes, 'process', 'processes')].filter(Boolean).join('. ')}>${parts || '–'}</span>`;
+  const { words, more, near } = usageWords(now);
+  return html`<span class=${near ? 'one-line bad-text' : 'one-line'} title=${more}>${words || '–'}</span>`;
+}
+
+function Disk({ usage, id }) {
+  const { readBytes: read, writeBytes: written } = useStore(usage).get(id) || {};
+  return read == null && written == null ? NOTHING : html`<span class="one-line" title="Read from disks and written to them, since the start">${diskWords(read, written)}</span>`;
 }
 
 function Traffic({ usage, id }) {

@@ -9,6 +9,7 @@ import { Grid } from '../grid/grid.js';
 import { ViewMenu } from '../grid/toolbar.js';
 import { useColumns, useList } from '../grid/use.js';
 import { Icon } from '../icons.js';
+import { activityOf } from '../route.js';
 import { readKey } from '../session.js';
 import { KeyForm } from './keyform.js';
 import { Missing } from './read.js';
@@ -66,7 +67,7 @@ export function Keys() {
       <div class="tools"><${ViewMenu} columns=${columns} /><button type="button" class="button primary" onClick=${make}><${Icon} name="plus" /><span>New key</span></button></div></div>
     <${Missing} problem=${problem} what="the keys" />
     ${total === 0 ? html`<${Empty} title="No keys yet" drawing=${false} />` : html`<div class="page-body"><${Grid} label="Keys" ...${{ rows, columns, selection }} what=${({ name }) => name} tone=${(key) => (key.revokedAt ? 'is-over' : '')}
-      actionsWidth=${104} actions=${(key) => !key.revokedAt && html`<div class="actions"><button type="button" class="button small" aria-label=${`Revoke ${key.name}`} onClick=${() => askToRevoke(app, [key], rows)}>Revoke</button></div>`} /></div>`}
+      actionsWidth=${172} actions=${(key) => html`<div class="actions"><a class="button small" href=${activityOf(key.id, 'keyId')} aria-label=${`Activity of ${key.name}`}>Activity</a>${!key.revokedAt && html`<button type="button" class="button small" aria-label=${`Revoke ${key.name}`} onClick=${() => askToRevoke(app, [key], rows)}>Revoke</button>`}</div>`} /></div>`}
     <${BulkBar} selection=${selection} total=${total ?? 0} what="key" actions=${[{ label: 'Revoke', icon: 'close', danger: true, run: () => {
       const keys = rows.loaded().filter((key) => selection.has(key.id) && !key.revokedAt);
       selection.clear();

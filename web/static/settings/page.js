@@ -10,6 +10,7 @@ import { Keys } from './keys.js';
 import { Schedules } from './schedules.js';
 import { ServerSection } from './server.js';
 import { Templates } from './templates.js';
+import { Webhooks } from './webhooks.js';
 import { Workspaces } from './workspaces.js';
 
 const SECTIONS = [
@@ -17,6 +18,7 @@ const SECTIONS = [
   { id: 'workspaces', label: 'Workspaces', draw: Workspaces, list: true },
   { id: 'templates', label: 'Templates', draw: Templates, list: true },
   { id: 'schedules', label: 'Schedules', draw: Schedules, list: true },
+  { id: 'webhooks', label: 'Webhooks', draw: Webhooks, list: true },
   { id: 'browsers', label: 'Browsers', draw: Browsers },
   { id: 'extensions', label: 'Extensions', draw: Extensions, list: true },
   { id: 'server', label: 'Server', draw: ServerSection },

@@ -9,6 +9,7 @@ import { Icon } from '../../icons.js';
 import { Menu } from '../../menu.js';
 import { viewOf } from '../../preview.js';
 import { ProfileDialog } from '../../profileform.js';
+import { activityOf } from '../../route.js';
 import { useStore } from '../../store.js';
 import { TemplateDialog } from '../../templateform.js';
 import { PROFILE_STATUS } from '../../words.js';
@@ -62,6 +63,7 @@ function DrawerActions({ profile, rows, object }) {
       { label: 'Clone', icon: 'copy', run: () => app.open(CloneDialog, { profile }) },
       { label: 'Export', icon: 'download', run: () => app.open(ExportDialog, { profiles: [profile] }) },
       { label: 'Save as a template', icon: 'bookmark', run: () => app.open(TemplateDialog, { profile }) },
+      { label: 'Activity', icon: 'activity', run: () => app.router.go(activityOf(profile.id)) },
       running && { label: 'Restart', icon: 'reload', run: () => restart(app, profile) },
       'line',
       { label: 'Move to trash', icon: 'trash', danger: true, run: () => askToDelete(app, profile, rows) },

@@ -7,7 +7,9 @@ import { Country } from '../../flag.js';
 import { bytes, lasting, proxyName, span } from '../../format.js';
 import { Preview } from '../../preview.js';
 import { useProxy } from '../../proxycache.js';
-import { endWords, faultWords, SYSTEMS } from '../../words.js';
+import { activityOf } from '../../route.js';
+import { usagePairs, useRunUsage } from '../../running/runusage.js';
+import { endWords, faultWords, memoryWords, SYSTEMS } from '../../words.js';
 import { Findings, useExplain, warningWords } from './explain.js';
 import { pendingWords } from './form.js';
 
@@ -21,10 +23,12 @@ export function Overview({ profile, path }) {
   const exit = running ? run?.proxy : proxy?.status === 'alive' ? proxy.lastCheck : null;
   const findings = explained?.findings || [];
   const warnings = warningWords((running && run?.warnings) || [], findings);
+  const usage = useRunUsage(running, path);
   const pending = pendingWords((running && run?.pending) || []);
   return html`
     ${profile.proxyMissing && html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
     ${!running && proxy?.status === 'dead' && html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy.lastCheck?.error)?.happened}</p><//>`}
+    ${!running && lastRun?.reason === 'out_of_memory' && html`<${Notice}><p><strong>It ran out of memory.</strong> ${memoryWords(lastRun.memory)}</p><//>`}
     ${findings.length > 0 && html`<${Notice}><${Findings} profile=${profile} findings=${findings} /><//>`}
     ${warnings.length > 0 && html`<${Notice}><ul>${warnings.map(({ code, text }) => html`<li key=${code}>${text}</li>`)}</ul><//>`}
     ${pending.length > 0 && html`<p class="hint">${`Changed, and taking effect when the browser starts next: ${pending.join(', ')}.`}</p>`}
@@ -36,6 +40,7 @@ export function Overview({ profile, path }) {
       ['System', `${SYSTEMS[profile.os] || profile.os} ${profile.browserVersion}`],
       ['Timezone', running && run?.effective?.timezone],
       ['Languages', running && [].concat(run?.effective?.locale || []).join(', ')],
+      ...usagePairs(usage),
       ['Running for', running && run?.startedAt && lasting(run.startedAt, now)],
       ['Last run', !running && (lastRun ? html`${endWords(lastRun)} <${Ago} time=${lastRun.endedAt || lastRun.startedAt} />` : 'Never started')],
       ['Tags', profile.tags?.length > 0 && html`<${Tags} tags=${profile.tags} most=${20} choose=${(tag) => app.router.refine({ tag })} />`],
@@ -44,6 +49,7 @@ export function Overview({ profile, path }) {
       ['Created', html`<${Ago} time=${profile.createdAt} />`],
       ['Workspace', html`<bdi>${profile.workspaceId}</bdi>`],
       ['ID', html`<span class="mono">${profile.id}</span>`],
+      ['Activity', html`<a href=${activityOf(profile.id)}>Who did what with it</a>`],
     ]} />
     ${status === 'failed' && lastRun?.lines?.length > 0 && html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0" role="group" aria-label="The browser’s last lines">${lastRun.lines.join('\n')}</pre></section>`}`;
 }

@@ -8,7 +8,8 @@ import { Country } from '../../flag.js';
 import { bytes, count, moment, number, proxyName, span } from '../../format.js';
 import { useProxy } from '../../proxycache.js';
 import { useStore } from '../../store.js';
-import { endWords } from '../../words.js';
+import { usagePairs } from '../../running/runusage.js';
+import { endWords, memoryWords } from '../../words.js';
 import { isOf, useList } from './use.js';
 
 export function Runs({ profile, path, object, rows }) {
@@ -64,11 +65,15 @@ function Details({ run }) {
       ['Proxy', run.proxy ? html`<bdi>${proxy ? proxyName(proxy) : proxy === null ? 'Deleted' : '…'}</bdi>${run.proxy.fallback ? ' (a fallback)' : ''}` : 'None (direct connection)'],
       ['Received', run.bytesDown != null && bytes(run.bytesDown)],
       ['Sent', run.bytesUp != null && bytes(run.bytesUp)],
+      ...usagePairs(run.usage),
+      ['Most memory', run.endedAt && run.peakMemoryBytes != null && bytes(run.peakMemoryBytes)],
+      ['Processor time', run.cpuMs != null && span(run.cpuMs)],
       ['Refused by rules', run.refusedByRules > 0 && count(run.refusedByRules, 'connection')],
       ['Exit code', run.status === 'failed' && run.exitCode != null && String(run.exitCode)],
       ['Signal', run.signal],
       ['Run', html`<span class="mono">${run.runId}</span>`],
     ]} />
+    ${run.reason === 'out_of_memory' && html`<p>${memoryWords(run.memory)}</p>`}
     ${run.lines?.length > 0 && html`<pre class="lines" tabindex="0" aria-label="The browser’s last lines">${run.lines.join('\n')}</pre>`}
     <${Hosts} run=${run} /></div>`;
 }

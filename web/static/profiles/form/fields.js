@@ -3,7 +3,7 @@ import { html } from '../../html.js';
 import { useApp } from '../../app-context.js';
 import { Name } from '../../components.js';
 import { Country } from '../../flag.js';
-import { proxyName } from '../../format.js';
+import { number, proxyName } from '../../format.js';
 import { Choice, Field, Lines, TagField, Text, Tick } from '../../forms.js';
 import { Icon } from '../../icons.js';
 import { Finder, ProxyField, proxyHint } from '../../proxychoice.js';
@@ -103,8 +103,21 @@ export function LimitFields({ form, kept, workspaceId }) {
     <${ExtensionField} form=${form} workspaceId=${workspaceId} name="extensions" />
     <${Choice} form=${form} name="passkeys" label="Passkeys" wide options=${CHOICES.passkeys} hint="They apply from the next start. A person allows them in the live view." />
     <${Tick} form=${form} name="startWithServer" label="Start with the server" hint="The browser starts when the server does." />
-    <${Text} form=${form} name="limits" label="Memory (MiB), processor (% of a core), processes" wide placeholder="As the server says" hint="Up to three numbers: 1024, 150, 2000. Leave one out for the server’s own." />
+    <${RunLimits} form=${form} name="limits" />
     ${!kept && html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`;
+}
+
+// RunLimits are what a run may use of the machine. An empty field shows what the server gives.
+function RunLimits({ form, name }) {
+  const given = useStore(useApp().model.counts)?.runLimits;
+  const limits = form.values[name];
+  const field = (member, label, hint) => {
+    const placeholder = !given ? '' : given[member] == null ? 'No limit' : number(given[member]);
+    const control = (tied) => html`<input type="text" inputmode="numeric" ...${tied} value=${limits[member]} placeholder=${placeholder} onInput=${(event) => form.set(name, { ...limits, [member]: event.currentTarget.value })} />`;
+    return html`<${Field} ...${{ form, name: member, member: `${name}.${member}`, label, hint, control }} />`;
+  };
+  return html`<div class="three wide" role="group" aria-label="Limits of the run">
+    ${field('memoryMb', 'Memory (MiB)', 'With more, it ends.')}${field('cpuPercent', 'Processor (%)', '100 is one core.')}${field('pids', 'Processes', 'Threads count, too.')}</div>`;
 }
 
 export function NotesFields({ form, saved }) {
@@ -127,7 +140,7 @@ export function networkSummary({ fallbackProxyIds, backgroundTraffic, logHosts, 
 
 export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, passkeys, startWithServer, limits, temporary }) {
   if (temporary) return 'Temporary';
-  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' || startWithServer || limits.trim() ? 'Custom' : 'Default';
+  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' || startWithServer || Object.values(limits).some((one) => one.trim()) ? 'Custom' : 'Default';
 }
 
 function zones() {

@@ -3,6 +3,9 @@ import { linesOf, number } from '../../forms.js';
 import { DEALT, DELETED, proxyOf } from '../../proxychoice.js';
 import { SYSTEMS } from '../../words.js';
 
+// LIMITED are the members of limits.
+const LIMITED = ['memoryMb', 'cpuPercent', 'pids'];
+
 // toValues converts a profile to the form's values.
 export function toValues(profile, workspace = '') {
   const p = profile || {};
@@ -45,7 +48,7 @@ export function toValues(profile, workspace = '') {
     extensions: p.extensions || [],
     passkeys: p.passkeys || 'off',
     startWithServer: Boolean(p.startWithServer),
-    limits: p.limits ? [p.limits.memoryMb, p.limits.cpuPercent, p.limits.pids].map((n) => n ?? '').join(', ').replace(/[, ]+$/, '') : '',
+    limits: Object.fromEntries(LIMITED.map((name) => [name, p.limits?.[name] == null ? '' : String(p.limits[name])])),
   };
 }
 
@@ -63,7 +66,7 @@ function milliseconds(text) {
 export function toBody(values) {
   const [latitude, longitude, accuracy] = values.position.split(',').map(number);
   const [width, height, deviceScaleFactor] = values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number);
-  const [memoryMb, cpuPercent, pids] = values.limits.split(',').map((n) => (n.trim() ? number(n) : undefined));
+  const limits = LIMITED.filter((name) => values.limits[name].trim()).map((name) => [name, number(values.limits[name])]);
   return {
     name: values.name,
     os: values.os || null,
@@ -96,7 +99,7 @@ export function toBody(values) {
     extensions: values.extensions,
     passkeys: values.passkeys,
     startWithServer: values.startWithServer,
-    limits: [memoryMb, cpuPercent, pids].every((n) => n === undefined) ? null : { memoryMb, cpuPercent, pids }, // what is undefined is left out
+    limits: limits.length ? Object.fromEntries(limits) : null,
   };
 }
 
@@ -136,6 +139,11 @@ function text(name, empty = 'Empty') {
   return (values) => values[name].trim() || empty;
 }
 
+// limitWords says which limits there are.
+function limitWords({ memoryMb, cpuPercent, pids }) {
+  return [memoryMb.trim() && `${memoryMb} MiB of memory`, cpuPercent.trim() && `${cpuPercent} % of a core`, pids.trim() && `${pids} processes`].filter(Boolean).join(', ');
+}
+
 // FIELDS are the settings in words, for somebody who compares two versions: {label, names, words}. names are the values that belong together.
 export const FIELDS = [
   { label: 'Name', names: ['name'], words: text('name') },
@@ -166,7 +174,7 @@ export const FIELDS = [
   { label: 'Snapshots', names: ['snapshots'], words: chosen('snapshots') },
   { label: 'Chrome switches', names: ['args'], words: text('args', 'None') },
   { label: 'Start with the server', names: ['startWithServer'], words: ({ startWithServer }) => (startWithServer ? 'Yes' : 'No') },
-  { label: 'Limits of the machine', names: ['limits'], words: text('limits', 'As the server says') },
+  { label: 'Limits of the run', names: ['limits'], words: ({ limits }) => limitWords(limits) || 'As the server says' },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },
   { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
 ];

@@ -9,7 +9,7 @@ import { Country } from '../../flag.js';
 import { address, count, proxyName } from '../../format.js';
 import { Icon } from '../../icons.js';
 import { ProxyForm } from '../../proxyform.js';
-import { href } from '../../route.js';
+import { activityOf, href } from '../../route.js';
 import { useStore } from '../../store.js';
 import { PROXY_STATUS, PROXY_TYPES } from '../../words.js';
 import { Checks } from './checks.js';
@@ -57,5 +57,6 @@ function Overview({ proxy }) {
       ['Created', html`<${Ago} time=${proxy.createdAt} />`],
       ['Workspace', html`<bdi>${proxy.workspaceId}</bdi>`],
       ['ID', html`<span class="mono">${proxy.id}</span>`],
+      ['Activity', html`<a href=${activityOf(proxy.id)}>Who did what with it</a>`],
     ]} />`;
 }

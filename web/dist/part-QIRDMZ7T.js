@@ -101,20 +101,20 @@ t4==="<"?(p3(),h3=[h3],r4=3):e3+=t4:r4===4?e3==="--"&&t4===">"?(r4=1,e3=""):e3=t
 (t4==="="?(r4=5,s4=e3,e3=""):t4==="/"&&(r4<5||n3[a3][l3+1]===">")?(p3(),r4===3&&(h3=h3[0]),r4=h3,(h3=h3[0]).push(2,0,r4),r4=0):t4===" "||t4==="	"||t4===`
 `||t4==="\r"?(p3(),r4=2):e3+=t4),r4===3&&e3==="!--"&&(r4=4,h3=h3[0])}return p3(),h3})(s3)),r3),arguments,[])).length>1?r3:r3[0]}var html=htm_default.bind(k);var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
 this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
-body=body}static field(error){let[,name]=/^(?:body|query|path|header)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",
-title:"Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
-this.#key=key,this.#refused=refused}renew(key){let other=key!==this.#key;return this.#key=key,other}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){
-return this.call("POST",path,{body,...options})}put(path,body,options){return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELET\
-E",path,{query})}async send(path,query,kind,text,signal){let response=await this.open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text,signal});
-return parse(await response.text())}upload(path,query,headers,file,signal,progress){return new Promise((resolve,reject)=>{let request=new XMLHttpRequest;request.
-open("POST",BASE+path+search(query));for(let[name,value]of Object.entries({...this.#key&&{Authorization:`Bearer ${this.#key}`},...headers}))request.setRequestHeader(
-name,value);request.upload.onprogress=({loaded:loaded2})=>progress(loaded2),request.upload.onload=()=>progress(file.size),request.onerror=()=>reject(new Problem(
-0,UNREACHABLE,"")),request.onabort=()=>reject(new DOMException("","AbortError")),request.onload=()=>{let body=parse(request.responseText);if(request.status<300)
-return resolve(body);let problem=new Problem(request.status,body||{},request.getResponseHeader("X-Request-Id")||"");problem.status===401&&this.#refused(problem),
-reject(problem)},signal.addEventListener("abort",()=>request.abort()),request.send(file)})}async lines(path,body,signal,total,line){let response=await this.open(
-"POST",BASE+path,{headers:{"Content-Type":"application/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get("X-Total-Count"));total(expected);
-let seen=0,rest="";for(let reader=response.body.pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.read().catch(error=>{throw error.
-name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
+body=body}static field(error){let[,name]=/^(?:body|query|path|header)\.([^.[]+)/.exec(error.location||"")||[];return name||""}static path(error){return(error.location||
+"").replace(/^[a-z]+\./,"")}},UNREACHABLE={code:"unreachable",title:"Warren does not answer",detail:"The server may have stopped, or the network is down. What y\
+ou see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){this.#key=key,this.#refused=refused}renew(key){let other=key!==this.#key;return this.#key=
+key,other}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){return this.call("POST",path,{body,...options})}put(path,body,options){
+return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELETE",path,{query})}async send(path,query,kind,text,signal){let response=await this.
+open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text,signal});return parse(await response.text())}upload(path,query,headers,file,signal,progress){
+return new Promise((resolve,reject)=>{let request=new XMLHttpRequest;request.open("POST",BASE+path+search(query));for(let[name,value]of Object.entries({...this.#key&&
+{Authorization:`Bearer ${this.#key}`},...headers}))request.setRequestHeader(name,value);request.upload.onprogress=({loaded:loaded2})=>progress(loaded2),request.
+upload.onload=()=>progress(file.size),request.onerror=()=>reject(new Problem(0,UNREACHABLE,"")),request.onabort=()=>reject(new DOMException("","AbortError")),request.
+onload=()=>{let body=parse(request.responseText);if(request.status<300)return resolve(body);let problem=new Problem(request.status,body||{},request.getResponseHeader(
+"X-Request-Id")||"");problem.status===401&&this.#refused(problem),reject(problem)},signal.addEventListener("abort",()=>request.abort()),request.send(file)})}async lines(path,body,signal,total,line){
+let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"application/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get(
+"X-Total-Count"));total(expected);let seen=0,rest="";for(let reader=response.body.pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.
+read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
 `);rest=texts.pop();for(let text of texts)line(parse(text));seen+=texts.length}if(seen<expected)throw new Problem(0,{...UNREACHABLE,detail:`The answer ended aft\
 er ${seen} of ${expected}. The server’s log says why.`},"")}async call(method,path,options={}){return(await this.full(method,path,options)).data}async full(method,path,{
 query,body,headers,...rest}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
@@ -193,26 +193,39 @@ if(!check2.ok)return faultWords(check2.error)?.happened||"The check failed.";let
 own"}${place?`, ${place}`:""}`];return check2.latencyMs!=null&&parts.push(span(check2.latencyMs)),`${parts.join(", ")}.`}var ENDS={__proto__:null,stopped:"Stopp\
 ed",closed:"Window closed",out_of_memory:"Ran out of memory",orphaned:"Closed while the server was down",expired:"Closed at the time limit",idle:"Closed when id\
 le",crashed:"Crashed",lost:"Lost while the server was down",start_failed:"Did not start"};function endWords(lastRun){let reason=lastRun?.reason||"";return ENDS[reason]||
-reason&&reason.replaceAll("_"," ").replace(/^./,c3=>c3.toUpperCase())||"Ended"}var TITLES={__proto__:null,unauthorized:"This key is not valid",forbidden:"Your k\
-ey does not allow this",origin_not_allowed:"The server does not accept requests from this page’s address",host_not_allowed:"The server does not answer to this\
- address",profile_not_found:"This profile no longer exists",proxy_not_found:"This proxy no longer exists",snapshot_not_found:"This snapshot no longer exists",snapshot_in_use:"\
-This snapshot is all that there is",snapshot_damaged:"This snapshot is damaged",profile_damaged:"The profile’s data are damaged",profile_empty:"The profile ha\
-s no data yet",profile_running:"The profile is running",profile_busy:"The profile is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profi\
-les still use this proxy",extension_in_use:"Profiles still have this extension",duplicate:"This proxy already exists",etag_mismatch:"Somebody else changed this \
-meanwhile",validation_failed:"Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"\
-Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on the server",browser_failed:"The browse\
-r did not start",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"\
-The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up",archive_refused:"Th\
-is file was not imported",ids_taken:"These ids are taken",broken_off:"The file did not arrive whole",browsers_busy:"Another installation is under way",installation_not_allowed:"\
-This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"There is no such build",download_untrusted:"The down\
-load is not what it should be",browser_unusable:"This build does not run on the server"},WORDS={__proto__:null,extension_in_use:"Nothing was deleted. Take it fr\
-om these profiles first.",proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy wi\
-th this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used \
-before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It m\
-ay be mistyped, revoked or expired."};function problemWords(problem){return problem.code==="profile_damaged"?`The browser cannot open the files below, and would\
- begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"There is no snapshot that\
- opens. Files that are set aside stay on the server’s disk, and the browser begins without them."}`:WORDS[problem.code]||problem.message}function problemTitle(problem){
-return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+reason&&reason.replaceAll("_"," ").replace(/^./,c3=>c3.toUpperCase())||"Ended"}function memoryWords(memory2){if(!memory2)return"";let{peakBytes:peak,limitBytes:limit,
+tab}=memory2,had=peak==null?"":limit==null?`It had ${mebibytes(peak)} when the server’s memory was used up. `:`It had ${mebibytes(peak)} of the ${mebibytes(limit)}\
+ that it may have. `,most=tab?`The tab with most was ${tab.origin}${tab.heapBytes==null?"":`, with ${mebibytes(tab.heapBytes)}`}. `:"";return`${had}${most}${limit==
+null?"Run fewer browsers at once, or give the server more memory.":"Give it more memory, or open fewer tabs."}`}function mebibytes(n3){return`${number(Math.round(
+n3/2**20))} MiB`}var TITLES={__proto__:null,unauthorized:"This key is not valid",forbidden:"Your key does not allow this",origin_not_allowed:"The server does no\
+t accept requests from this page’s address",host_not_allowed:"The server does not answer to this address",profile_not_found:"This profile no longer exists",proxy_not_found:"\
+This proxy no longer exists",snapshot_not_found:"This snapshot no longer exists",snapshot_in_use:"This snapshot is all that there is",snapshot_damaged:"This sna\
+pshot is damaged",profile_damaged:"The profile’s data are damaged",profile_empty:"The profile has no data yet",profile_running:"The profile is running",profile_busy:"\
+The profile is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",extension_in_use:"Profiles still have this e\
+xtension",duplicate:"This proxy already exists",etag_mismatch:"Somebody else changed this meanwhile",validation_failed:"Please check the highlighted fields",malformed_json:"\
+The server could not read the request",rate_limited:"Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"The proxy does not \
+work",browser_not_found:"No browser is installed on the server",browser_failed:"The browser did not start",capacity_exceeded:"The limit of running browsers is r\
+eached",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk i\
+s full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up",archive_refused:"This file was not imported",ids_taken:"These ids are taken",
+broken_off:"The file did not arrive whole",browsers_busy:"Another installation is under way",installation_not_allowed:"This server installs no browsers from her\
+e",mirror_unreachable:"The download did not work",build_not_found:"There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"\
+This build does not run on the server",quota_exceeded:"The workspace may not have more",workspace_not_empty:"The workspace is not empty",webhook_limit:"The work\
+space has all the webhooks that it may have",webhook_disabled:"The webhook is off",webhook_not_found:"This webhook no longer exists",delivery_not_found:"This me\
+ssage is no longer kept"},WORDS={__proto__:null,extension_in_use:"Nothing was deleted. Take it from these profiles first.",proxy_in_use:"Nothing was deleted. Gi\
+ve these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port and user name.",server_stopping:"This \
+page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes are over. Run “warren open” on the se\
+rver’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or expired.",webhook_disabled:"Switch it \
+on first."},QUOTAS={__proto__:null,profiles:["profiles","Move some to the trash"],running:["running browsers","Stop some"],diskMb:["MiB of data","Delete profile\
+s for good, or files and snapshots of them"],proxies:["proxies","Delete some"]};function quotaWords({quota,limit,use}){let[what,room]=QUOTAS[quota]||[quota,"Rem\
+ove some"];return`The workspace may have ${number(limit)} ${what}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`}var CONTENTS={__proto__:null,
+profiles:"profile",trashed:["profile in the trash","profiles in the trash"],proxies:["proxy","proxies"],templates:"template",schedules:"schedule",extensions:"ex\
+tension",keys:["key that names it","keys that name it"]};function contentsWords(contents){return`It still has ${Object.entries(contents).filter(([,n3])=>n3>0).map(
+([name,n3])=>count(n3,...[].concat(CONTENTS[name]||name))).join(", ")}. Delete that first, and revoke the keys. Nothing was changed.`}function problemWords(problem){
+if(problem.code==="profile_damaged")return`The browser cannot open the files below, and would begin them anew. Nothing was changed. ${problem.body.snapshots?.length>
+0?"What is there now is kept when you go back to a snapshot.":"There is no snapshot that opens. Files that are set aside stay on the server’s disk, and the brow\
+ser begins without them."}`;let{body=problem}=problem;return problem.code==="quota_exceeded"&&body.quota?quotaWords(body):problem.code==="workspace_not_empty"&&
+body.contents?contentsWords(body.contents):WORDS[problem.code]||problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||"Some\
+thing went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
@@ -312,7 +325,8 @@ this.current.value.params);for(let[name,value]of Object.entries(changes)){params
 href(this.current.value.name,params,this.current.value.path),replace)}open(...path){this.#go(this.beside(...path),!1)}beside(...path){return href(this.current.value.
 name,this.current.value.params,path)}go(address2){this.#go(address2,!1)}#go(address2,replace){address2!==location.hash&&(replace?(history.replaceState(null,"",address2),
 this.#show(address2)):this.leaving(()=>this.#show(address2)))}};function href(name,params,path=[]){let search2=params?params.toString():"";return`#/${[name,...path].
-map(encodeURIComponent).join("/")}${search2&&`?${search2}`}`}function decoded(part){try{return decodeURIComponent(part)}catch{return part}}function checkMany(app,{ids,workspaceId,tags=[]}){let body=ids?{ids}:workspaceId?{workspaceId}:{},dead=new URLSearchParams([["status","dead"],...tags.map(tag=>[
+map(encodeURIComponent).join("/")}${search2&&`?${search2}`}`}function activityOf(id,filter="objectId"){return href("settings",new URLSearchParams({[filter]:id}),
+["activity"])}function decoded(part){try{return decodeURIComponent(part)}catch{return part}}function checkMany(app,{ids,workspaceId,tags=[]}){let body=ids?{ids}:workspaceId?{workspaceId}:{},dead=new URLSearchParams([["status","dead"],...tags.map(tag=>[
 "tag",tag])]),params=failed=>failed?dead:new URLSearchParams(tags.map(tag=>["tag",tag]));return app.works.stream({key:ids?"":`check ${workspaceId}`,title:(total,over)=>`${over?
 "Checked":"Checking"} ${count(total,"proxy","proxies")}`,total:ids?.length??0,words:{good:"alive",bad:"dead"},call:(signal,total,one)=>app.api.lines("/proxies/c\
 heck-all",body,signal,total,check2=>{app.checked.add(check2);let fault=check2.ok?null:faultWords(check2.error)||{happened:"The check failed.",advice:""};one({id:check2.
@@ -364,7 +378,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-7XJ44B3X.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-TT5YBTWH.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
@@ -588,11 +602,16 @@ A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} nam
     <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
 timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
     <kbd aria-hidden="true" title="Press / to search">/</kbd>
-  </div>`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,soon,lasting,since,number,keptFor,
-count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,problemWords,problemTitle,
-Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,copyText,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,Router,href,
-checkMany,CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,BulkBar,recall,remember,kept,forget,Grid,GridProblem,Selection,Chips,FreeFilter,
-ViewMenu,Refresher,useList,useColumns,useSort,SearchBox,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,
-CloneDialog,ExportDialog,FirstRun,ImportDialog,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,
-TagBulkDialog,TagDialog,TemplateDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,
-restore,check,askToDeleteProxy};
+  </div>`}var MEMORY={__proto__:null,cgroup:"Memory as the kernel counts it for the run, with files in use",pss:"Memory, with its share of what processes share (PSS)",private:"\
+Memory of its processes, without what they share"},NEAR=.9;function usageWords({cpuPercent:cpu,memoryBytes:memory2,memoryKind,memoryLimitBytes:limit,peakMemoryBytes:peak,
+processes,pids}){let words=[memory2==null?"":bytes(memory2)+(limit?` of ${bytes(limit)}`:""),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} %`].filter(
+Boolean).join(" · "),more2=[MEMORY[memoryKind],peak!=null&&`At most ${bytes(peak)} so far`,processes!=null&&count(processes,"process","processes"),pids!=null&&
+`${number(pids)} with threads`].filter(Boolean).join(". ");return{words,more:more2,near:!!limit&&memory2!=null&&memory2>=NEAR*limit}}function diskWords(read,written){
+return`${bytes(read||0)} read · ${bytes(written||0)} written`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,soon,lasting,since,number,keptFor,
+count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,memoryWords,problemWords,
+problemTitle,Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,copyText,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,
+Router,href,activityOf,checkMany,CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,BulkBar,recall,remember,kept,forget,Grid,GridProblem,
+Selection,Chips,FreeFilter,ViewMenu,Refresher,useList,useColumns,useSort,SearchBox,usageWords,diskWords,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,
+saveKey,dropKey,watchKey,AddProxies,CheckDialog,CloneDialog,ExportDialog,FirstRun,ImportDialog,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,
+ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,TemplateDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,
+restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
