@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"log/slog"
 	"os"
@@ -44,6 +45,9 @@ func main() {
 	if hasTerminal() && !signal.Ignored(syscall.SIGHUP) { // a terminal that is closed ends what runs in it, but under nohup
 		ends = append(ends, syscall.SIGHUP)
 	}
+	// A stream without a reader would end the process, a server because of its log (package os/signal). Notify takes that away, and is not
+	// inherited by programs, as Ignore is.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(exitCode(service.Under(ctx, func(ctx context.Context) error {
@@ -63,6 +67,9 @@ func hasTerminal() bool {
 // exitCode prints the error and returns the exit code: 0 done, 1 failed, 2 misused, 3 refused for safety.
 func exitCode(err error, stderr io.Writer) int {
 	code := cli.ExitCode(err)
+	if readerGone(err) {
+		return cli.ExitDone
+	}
 	switch code {
 	case cli.ExitDone:
 	case cli.ExitRefused:
@@ -71,6 +78,20 @@ func exitCode(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "warren:", err)
 	}
 	return code
+}
+
+// readerGone reports whether nothing is wrong but that whoever read standard output has gone, as head does after its lines. Nobody is left
+// to tell. Of errors that are joined, all must say so.
+func readerGone(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // each link of the chain
+	case *fs.PathError:
+		return e.Path == os.Stdout.Name() && errors.Is(e.Err, syscall.EPIPE)
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !readerGone(err) })
+	case interface{ Unwrap() error }:
+		return readerGone(e.Unwrap())
+	}
+	return false
 }
 
 // commands are the commands and their flags, as kong reads them.

@@ -317,8 +317,10 @@ func (p *product) announceKey(ctx context.Context, w io.Writer, cfg *serveConfig
 		text += fmt.Sprintf("\nThe page is at %s/. It needs a key: the one in %s is gone or was revoked.\n\n", p.api.Base(),
 			filepath.Join(cfg.Data, "admin.key"))
 	}
-	_, err = io.WriteString(w, text)
-	return err
+	if _, err := io.WriteString(w, text); err != nil { // the key is in admin.key, and `warren open` makes a link
+		p.log.Warn("the key and the link were not printed", "cause", err)
+	}
+	return nil
 }
 
 // stop refuses new starts, closes browsers, ends streams and finishes the requests under way. end cancels the background work.

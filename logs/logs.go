@@ -20,9 +20,10 @@ type Options struct {
 	Terminal bool      // whether Stderr is a terminal
 }
 
-// Open returns a log and its output. A file that cannot be opened is no error: the lines go to Stderr, which says so once.
+// Open returns a log and its output. No line stops the server, whatever becomes of standard error. A file that cannot be opened is no
+// error: the lines go to Stderr, which says so once.
 func Open(o Options) (*slog.Logger, *Output) {
-	out := &Output{path: o.File, stderr: o.Stderr}
+	out := &Output{path: o.File, stderr: &steady{to: o.Stderr, patient: patience}}
 	out.Reopen()
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
@@ -38,7 +39,7 @@ func Open(o Options) (*slog.Logger, *Output) {
 // Output takes the lines of a log. It writes them to its file, or to standard error without one.
 type Output struct {
 	path   string
-	stderr io.Writer
+	stderr *steady
 
 	mu   sync.Mutex
 	file *os.File // nil: there is none, or it could not be opened

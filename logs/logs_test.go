@@ -2,12 +2,14 @@ package logs
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestFormats: text on a terminal, JSON elsewhere and in a file, and what is asked for. Lines below the level are not written.
@@ -109,6 +111,42 @@ func checkFallback(t *testing.T, what, got string) {
 	t.Helper()
 	if strings.Count(got, "cannot be written") != 1 || strings.Count(got, `"first"`) != 1 || strings.Count(got, `"second"`) != 1 {
 		t.Errorf("%s: standard error says %q", what, got)
+	}
+}
+
+// TestStuck: a standard error that takes nothing keeps one line waiting. Those of meanwhile are left out, and then counted.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &steady{to: w, patient: time.Millisecond}
+	line := []byte(strings.Repeat("x", 1<<20) + "\n") // no pipe takes that (pipe(7))
+	if n, err := s.Write(line); n != len(line) || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	for range 3 {
+		if _, err := s.Write([]byte("lost\n")); err == nil {
+			t.Error("a line was taken")
+		}
+	}
+	got := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(r)
+		got <- string(all[len(line):])
+	}()
+	<-s.writing
+	s.patient = time.Minute
+	if _, err := s.Write([]byte("next\n")); err != nil {
+		t.Error(err)
+	}
+	w.Close()
+	if text := <-got; text != "warren: standard error took no lines for a while, so that the log lacks 3\nnext\n" {
+		t.Errorf("%q", text)
+	}
+	if _, err := s.Write([]byte("closed\n")); err == nil {
+		t.Error("a closed stream has no error")
 	}
 }
 
