@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,34 @@ func assertAudit(t testing.TB, s *Store, entries int, fault string) {
 	n, got, err := s.CheckAudit(t.Context())
 	if err != nil || n != entries || !strings.Contains(got, fault) || (fault == "") != (got == "") {
 		t.Errorf("%d entries, fault %q, %v; want %d and %q", n, got, err, entries, fault)
+	}
+}
+
+// TestAuditAndTheClock: a clock that jumps breaks no chain and hides no entry. One that was written while the clock was ahead keeps those
+// behind it from being removed, since nobody knows how old they are.
+func TestAuditAndTheClock(t *testing.T) {
+	s := openTest(t)
+	record(t, s, entryOf(300), entryOf(100), entryOf(200))
+	assertAudit(t, s, 3, "")
+	page, err := s.ListAudit(t.Context(), AuditList{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seqs []int64
+	for _, row := range page.Rows {
+		seqs = append(seqs, row.Seq)
+	}
+	if !slices.Equal(seqs, []int64{1, 3, 2}) {
+		t.Errorf("listed as %v", seqs)
+	}
+	for _, c := range []struct {
+		before int64
+		left   int
+	}{{250, 3}, {301, 0}} {
+		if err := s.RemoveAudit(t.Context(), time.UnixMilli(c.before)); err != nil {
+			t.Fatal(err)
+		}
+		assertAudit(t, s, c.left, "")
 	}
 }
 
