@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,7 +76,7 @@ func logsToNobody(t *testing.T, stderr *os.File, then func()) {
 	t.Helper()
 	g := newTestbed(t)
 	cmd := g.command("serve", "--listen", "127.0.0.1:0", "--data", g.data, "--browser", "/nowhere/chromium", "--log-level", "debug")
-	cmd.Stderr = stderr
+	cmd.Stderr, cmd.Env = stderr, append(cmd.Env, "WARREN_API_KEY=") // it makes a key, and cannot print it
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -92,12 +93,16 @@ func logsToNobody(t *testing.T, stderr *os.File, then func()) {
 		t.Fatalf("the server does not serve: %q, %v", line, cmd.Wait())
 	}
 	then()
+	key, err := os.ReadFile(filepath.Join(g.data, "admin.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 30 { // more than 4 KiB of lines
 		q, err := http.NewRequestWithContext(t.Context(), "GET", base+apiPrefix+"/profiles", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Header.Set("Authorization", "Bearer "+liveKey)
+		q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
 		a, err := http.DefaultClient.Do(q)
 		if err != nil {
 			t.Fatalf("the server does not go on: %v", err)
