@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test packages vm-packages image image-trial
+.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -136,6 +136,12 @@ vm-test:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/vm/warren .
 	SYSTEMD=1 LIMIT=3600 deploy/vm.sh deploy/vm-service.sh dist/vm/warren || [ $$? -eq 77 ]
 
+# vm-quick is what of it .ci/run has: where qemu and the root file system are there already, the unit starts and a browser runs isolated in it.
+vm-quick:
+	@command -v qemu-system-x86_64 >/dev/null 2>&1 || { echo "vm-quick: skipped, qemu is not installed"; exit 0; }; \
+	mkdir -p dist/vm && touch dist/vm/quick && CGO_ENABLED=0 go build -o dist/vm/warren . && \
+	CACHED=1 SYSTEMD=1 LIMIT=1200 deploy/vm.sh deploy/vm-service.sh dist/vm/warren dist/vm/quick || [ $$? -eq 77 ]
+
 build-all:
 	@for p in $(PLATFORMS); do \
 	  os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os = windows ] && ext=.exe; \
@@ -149,8 +155,8 @@ packages:
 
 # vm-packages tries the deb in a whole machine with systemd (deploy/vm-packages.sh): two versions, of the same program.
 vm-packages:
-	VERSION=1.0.0 ONLY=linux/amd64 OUT=dist/vm/old deploy/packages.sh
-	VERSION=1.1.0 ONLY=linux/amd64 OUT=dist/vm/new deploy/packages.sh
+	VERSION=1.0.0 ONLY=linux/amd64 IMAGES= OUT=dist/vm/old deploy/packages.sh
+	VERSION=1.1.0 ONLY=linux/amd64 IMAGES= OUT=dist/vm/new deploy/packages.sh
 	cp dist/vm/old/*.deb dist/vm/old.deb
 	cp dist/vm/new/*.deb dist/vm/new.deb
 	SYSTEMD=1 LIMIT=1800 deploy/vm.sh deploy/vm-packages.sh dist/vm/old.deb dist/vm/new.deb || [ $$? -eq 77 ]

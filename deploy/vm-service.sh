@@ -1,6 +1,6 @@
 # Runs in the machine of vm.sh, under systemd, beside a binary `warren`: install-service, readiness, watchdog, a browser under the unit's
 # hardening, limits of runs, a server that is killed, SIGHUP, a machine without user namespaces, uninstall-service, one person's service. Each
-# line says what held; the first that does not ends it. Beside a file `quick` only what comes first is tried: the unit and one browser.
+# line says what held; the first that does not ends it. Beside a file `quick` only what comes first is tried: the unit, and one browser.
 set -eu
 ok() { echo "ok   $*, $SECONDS s"; }
 fail() { echo "FAIL $*"; journalctl -u warren --no-pager -o cat | tail -n 40; exit 1; }
@@ -41,6 +41,13 @@ ok "a browser runs, isolated: $(echo "$run" | jq -c .isolation)"
 browser=$(pgrep -u warren -f -- '--type=zygote' | head -n 1)
 [ "$(readlink "/proc/$browser/ns/user")" != "$(readlink /proc/1/ns/user)" ] || fail "no sandbox"
 ok "its sandbox is on: $(tr '\0' ' ' <"/proc/$(pgrep -u warren -o -f -- --user-data-dir)/cmdline" | grep -c -- --no-sandbox) --no-sandbox"
+if [ -e quick ]; then
+  systemctl stop warren
+  [ "$(show Result)" = success ] && [ "$(pgrep -u warren -c . || :)" = 0 ] || fail "stop: $(show Result)"
+  ok "stopped: $(show Result), nothing is left; the rest is make vm-test's"
+  exit 0
+fi
+
 sed -e 's/^Type=.*/Type=oneshot/' -e 's|^ExecStart=.*|ExecStart=/usr/local/bin/warren doctor|' -e '/^Restart/d' -e '/^WatchdogSec/d' \
   /etc/systemd/system/warren.service >/run/systemd/system/examined.service
 systemctl daemon-reload
@@ -48,13 +55,6 @@ systemctl start examined || fail "doctor"
 journalctl -u examined --no-pager -o cat | grep '^\(ok\|!!\)' >/tmp/findings
 ! grep '^!!' /tmp/findings || fail "doctor finds a fault under the unit's hardening"
 ok "doctor, under the unit's hardening: $(wc -l </tmp/findings) findings, all ok"
-
-if [ -e quick ]; then
-  systemctl stop warren
-  [ "$(show Result)" = success ] && [ "$(pgrep -u warren -c . || :)" = 0 ] || fail "stop: $(show Result)"
-  ok "stopped: $(show Result), nothing is left; the rest is make vm-test's"
-  exit 0
-fi
 
 # A page that takes more memory than its run may have. Nothing else here serves one.
 printf 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n' >/tmp/greedy

@@ -9,6 +9,7 @@
 #   SYSTEMD=1     boots systemd, which runs the script from a unit; else the script runs alone, with /proc, /sys and cgroup v2 mounted
 #   MEMORY=2048   MiB of memory      CPUS=2        processors
 #   LIMIT=600     seconds            APPEND=...    further words for the kernel
+#   CACHED=1      makes no root file system and installs nothing: it ends with 77 where there is none
 #   CONSOLE=FILE  keeps what the kernel and systemd write; else that is shown only if the machine ends without an exit code
 #
 # The root file system is made once, in two or three minutes, and kept in ${XDG_CACHE_HOME:-~/.cache}/warren-vm. A boot then takes 25 s. It needs
@@ -32,6 +33,7 @@ have() {
     command -v "${tool%%:*}" >/dev/null 2>&1 || missing="$missing ${tool#*:}"
   done
   [ -n "$missing" ] || return 0
+  [ -z "${CACHED:-}" ] || skip "for want of:$missing"
   command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ] || skip "for want of:$missing"
   # shellcheck disable=SC2086 # one word per package
   { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$cache/apt.log" 2>&1 ||
@@ -93,6 +95,7 @@ END
 
 # build makes the folder $base: disk, kernel, initrd.
 build() {
+  [ -z "${CACHED:-}" ] || skip "no root file system was made yet (make vm-test makes it)"
   [ "$(id -u)" -eq 0 ] || skip "only root can make the root file system"
   new=$base.new
   rm -rf "$new"
