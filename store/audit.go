@@ -8,7 +8,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Keeps the audit log: entries that are only appended, in a chain.
@@ -63,24 +66,52 @@ func newAuditKey(k keyring) (auditKey, error) {
 	return hkdf.Key(sha256.New, k.master, nil, "warren audit", sha256.Size)
 }
 
+// auditHasher makes hashes, one after the other.
+type auditHasher struct {
+	mac  hash.Hash
+	text []byte
+}
+
+func (k auditKey) hasher() *auditHasher { return &auditHasher{mac: hmac.New(sha256.New, k)} }
+
 // sum returns the HMAC of numbers and texts. Each text has its length in front, so that no two lists are equal.
-func (k auditKey) sum(purpose string, numbers []int64, texts ...string) []byte {
-	h := hmac.New(sha256.New, k)
-	var b []byte
-	for _, text := range append([]string{purpose}, texts...) {
+func (h *auditHasher) sum(purpose string, numbers []int64, texts ...string) []byte {
+	b := append(binary.BigEndian.AppendUint64(h.text[:0], uint64(len(purpose))), purpose...)
+	for _, text := range texts {
 		b = append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
 	}
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // its bits
 	}
-	h.Write(b)
-	return h.Sum(nil)
+	h.text = b
+	h.mac.Reset() // which remembers the key's part of the work
+	h.mac.Write(b)
+	return h.mac.Sum(nil)
 }
 
-// hash returns the hash of an entry behind another.
-func (k auditKey) hash(before []byte, a Audit) []byte {
-	return k.sum("entry", []int64{a.Seq, a.At}, string(before), a.ID, a.KeyID, a.KeyName, a.Parent, a.WorkspaceID, a.Action, a.ObjectID,
+// entry returns the hash of an entry behind another.
+func (h *auditHasher) entry(before []byte, a Audit) []byte {
+	return h.sum("entry", []int64{a.Seq, a.At}, string(before), a.ID, a.KeyID, a.KeyName, a.Parent, a.WorkspaceID, a.Action, a.ObjectID,
 		a.Result, a.Remote, a.RequestID, a.Detail)
+}
+
+func (h *auditHasher) seal(c GetAuditChainRow) []byte {
+	return h.sum("chain", []int64{c.AnchorSeq, c.LastSeq}, string(c.AnchorHash), string(c.LastHash))
+}
+
+// auditID makes the id of an entry from its time and its number. It is a UUID of version 8 (RFC 9562, 5.8). It leads to the entry without
+// an index of ids.
+func auditID(at, seq int64) string {
+	var id uuid.UUID
+	binary.BigEndian.PutUint64(id[:8], uint64(at)<<16|0x8000) //nolint:gosec // 48 bits of it
+	binary.BigEndian.PutUint64(id[8:], 1<<63|uint64(seq))     //nolint:gosec // numbers have less than 62 bits
+	return id.String()
+}
+
+// numberOfAudit returns the number that an id of auditID tells; ok is false for another id.
+func numberOfAudit(id string) (seq int64, ok bool) {
+	u, err := uuid.Parse(id)
+	return int64(binary.BigEndian.Uint64(u[8:]) &^ (1 << 63)), err == nil && u.Version() == 8 //nolint:gosec // as in auditID
 }
 
 // auditChain is where the log begins and ends.
@@ -92,17 +123,13 @@ type auditChain struct {
 // read reads the chain.
 func (k auditKey) read(ctx context.Context, q *Queries) (auditChain, error) {
 	row, err := q.GetAuditChain(ctx)
-	return auditChain{row, !hmac.Equal(row.Seal, k.seal(row))}, err
-}
-
-func (k auditKey) seal(c GetAuditChainRow) []byte {
-	return k.sum("chain", []int64{c.AnchorSeq, c.LastSeq}, string(c.AnchorHash), string(c.LastHash))
+	return auditChain{row, !hmac.Equal(row.Seal, k.hasher().seal(row))}, err
 }
 
 // set seals the chain and writes it.
-func (k auditKey) set(ctx context.Context, q *Queries, c *auditChain) error {
+func (c *auditChain) set(ctx context.Context, q *Queries, h *auditHasher) error {
 	if !c.broken {
-		c.Seal = k.seal(c.GetAuditChainRow)
+		c.Seal = h.seal(c.GetAuditChainRow)
 	}
 	row := SetAuditChainParams(c.GetAuditChainRow)
 	row.AnchorHash, row.LastHash, row.Seal = notNull(row.AnchorHash), notNull(row.LastHash), notNull(row.Seal)
@@ -122,11 +149,13 @@ func (w *writer) appendAudit(ctx context.Context) (*auditChain, error) {
 	if err != nil {
 		return nil, err
 	}
+	hasher := w.auditKey.hasher()
 	for _, e := range entries {
-		row := Audit{Seq: chain.LastSeq + 1, ID: NewID(), At: e.At, KeyID: e.KeyID, KeyName: e.KeyName, Parent: e.Parent,
+		seq := chain.LastSeq + 1
+		row := Audit{Seq: seq, ID: auditID(e.At, seq), At: e.At, KeyID: e.KeyID, KeyName: e.KeyName, Parent: e.Parent,
 			WorkspaceID: e.WorkspaceID, Action: e.Action, ObjectID: e.ObjectID, Result: e.Result, Remote: e.Remote,
 			RequestID: e.RequestID, Detail: e.Detail}
-		row.Hash = w.auditKey.hash(chain.LastHash, row)
+		row.Hash = hasher.entry(chain.LastHash, row)
 		if err := w.q.AppendAudit(ctx, AppendAuditParams{Seq: row.Seq, ID: row.ID, At: row.At, KeyID: row.KeyID, KeyName: row.KeyName,
 			Parent: row.Parent, WorkspaceID: row.WorkspaceID, Action: row.Action, ObjectID: row.ObjectID, Result: row.Result,
 			Remote: row.Remote, RequestID: row.RequestID, Detail: row.Detail, Hash: row.Hash}); err != nil {
@@ -134,7 +163,8 @@ func (w *writer) appendAudit(ctx context.Context) (*auditChain, error) {
 		}
 		chain.LastSeq, chain.LastHash = row.Seq, row.Hash
 	}
-	return &chain, w.auditKey.set(ctx, w.q, &chain)
+	w.unindexed += len(entries)
+	return &chain, chain.set(ctx, w.q, hasher)
 }
 
 // lastAudit returns the chain. It begins behind rows that somebody else appended, which CheckAudit finds: they must not stop the
@@ -161,6 +191,7 @@ func (s *Store) chainAudit(ctx context.Context) error {
 	if err != nil || len(chain.Seal) > 0 {
 		return Typed(err)
 	}
+	hasher := s.audit.hasher()
 	last := auditChain{GetAuditChainRow: GetAuditChainRow{AnchorHash: []byte{}, LastHash: []byte{}}}
 	return s.inBatches(ctx, func(ctx context.Context, q *Queries) (int, error) {
 		rows, err := q.WalkAudit(ctx, WalkAuditParams{After: last.LastSeq, Limit: auditPart})
@@ -168,7 +199,7 @@ func (s *Store) chainAudit(ctx context.Context) error {
 			return 0, err
 		}
 		for _, row := range rows {
-			hash := s.audit.hash(last.LastHash, row)
+			hash := hasher.entry(last.LastHash, row)
 			if len(row.Hash) == 0 { // else it was made before a crash
 				if _, err := q.SetAuditHash(ctx, SetAuditHashParams{Seq: row.Seq, Hash: hash}); err != nil {
 					return 0, err
@@ -177,7 +208,7 @@ func (s *Store) chainAudit(ctx context.Context) error {
 			last.LastSeq, last.LastHash = row.Seq, hash
 		}
 		if len(rows) == 0 {
-			return 0, s.audit.set(ctx, q, &last)
+			return 0, last.set(ctx, q, hasher)
 		}
 		return len(rows), nil
 	})
@@ -202,10 +233,10 @@ func (s *Store) RemoveAudit(ctx context.Context, before time.Time) error {
 			return 0, nil
 		}
 		s.writer.chain = nil // of the goroutine that runs this function; the entries of this transaction read it anew
-		if err := s.audit.set(ctx, q, &chain); err != nil {
+		if err := chain.set(ctx, q, s.audit.hasher()); err != nil {
 			return 0, err
 		}
-		return n, ErrorOf(q.RemoveAudit(ctx, chain.AnchorSeq))
+		return n, errors.Join(ErrorOf(q.RemoveAudit(ctx, chain.AnchorSeq)), ErrorOf(q.RemoveAuditIndex(ctx, chain.AnchorSeq)))
 	})
 }
 
@@ -219,6 +250,7 @@ func (s *Store) CheckAudit(ctx context.Context) (entries int, fault string, err 
 	if err != nil {
 		return 0, "", Typed(err)
 	}
+	hasher := s.audit.hasher()
 	last, before := chain.AnchorSeq, chain.AnchorHash
 	for after := int64(-1) << 62; ; {
 		rows, err := s.long.WalkAudit(ctx, WalkAuditParams{After: after, Limit: auditPart})
@@ -230,7 +262,7 @@ func (s *Store) CheckAudit(ctx context.Context) (entries int, fault string, err 
 			switch {
 			case row.Seq != last+1:
 				return entries, fmt.Sprintf("the audit log has no entry %d: the next one is %d of %s", last+1, row.Seq, at), nil
-			case !hmac.Equal(row.Hash, s.audit.hash(before, row)):
+			case !hmac.Equal(row.Hash, hasher.entry(before, row)):
 				return entries, fmt.Sprintf("entry %d of the audit log (%s, %s by %q) is not as it was written, or was not written by "+
 					"this server", row.Seq, at, row.Action, row.KeyName), nil
 			}
@@ -242,9 +274,10 @@ func (s *Store) CheckAudit(ctx context.Context) (entries int, fault string, err 
 		}
 		after = last
 	}
-	if last != chain.LastSeq || !hmac.Equal(before, chain.LastHash) || !hmac.Equal(chain.Seal, s.audit.seal(chain)) {
+	if last != chain.LastSeq || !hmac.Equal(before, chain.LastHash) || !hmac.Equal(chain.Seal, hasher.seal(chain)) {
 		return entries, fmt.Sprintf("the audit log ends at entry %d, which was not its last one (%d), or its ends were changed", last,
 			chain.LastSeq), nil
 	}
-	return entries, "", nil
+	fault, err = s.checkAuditIndex(ctx)
+	return entries, fault, err
 }

@@ -55,19 +55,40 @@ func (q *Queries) AppendAudit(ctx context.Context, arg AppendAuditParams) error 
 	return err
 }
 
+const checkAuditIndex = `-- name: CheckAuditIndex :one
+SELECT CAST(coalesce(min(seq), 0) AS INTEGER) FROM (
+    SELECT a.seq AS seq FROM audit a LEFT JOIN audit_index i ON i.seq = a.seq
+    WHERE a.seq <= (SELECT max(m.seq) FROM audit_index m)
+      AND (i.seq IS NULL OR (i.at, i.key_id, i.workspace_id, i.action, i.object_id, i.result)
+        <> (a.at, a.key_id, a.workspace_id, a.action, a.object_id, a.result))
+    UNION ALL
+    SELECT i.seq FROM audit_index i LEFT JOIN audit a ON a.seq = i.seq WHERE a.seq IS NULL
+)
+`
+
+// CheckAuditIndex returns the lowest number at which the index is not that of the log; 0: there is none.
+func (q *Queries) CheckAuditIndex(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, checkAuditIndex)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const getAudit = `-- name: GetAudit :one
 SELECT seq, id, at, key_id, key_name, parent, workspace_id, "action", kind, object_id, result, remote, request_id, detail, hash FROM audit
-WHERE id = ?1
-  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+WHERE seq = ?1 AND id = ?2
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 `
 
 type GetAuditParams struct {
+	Seq        int64
 	ID         string
 	Workspaces *string
 }
 
+// GetAudit returns an entry by its number and its id.
 func (q *Queries) GetAudit(ctx context.Context, arg GetAuditParams) (Audit, error) {
-	row := q.db.QueryRowContext(ctx, getAudit, arg.ID, arg.Workspaces)
+	row := q.db.QueryRowContext(ctx, getAudit, arg.Seq, arg.ID, arg.Workspaces)
 	var i Audit
 	err := row.Scan(
 		&i.Seq,
@@ -165,6 +186,57 @@ func (q *Queries) GetAudits(ctx context.Context, arg GetAuditsParams) ([]Audit, 
 	return items, nil
 }
 
+const getOldAudit = `-- name: GetOldAudit :one
+SELECT seq, id, at, key_id, key_name, parent, workspace_id, "action", kind, object_id, result, remote, request_id, detail, hash FROM audit
+WHERE id = ?1 AND substr(id, 15, 1) <> '8'
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type GetOldAuditParams struct {
+	ID         string
+	Workspaces *string
+}
+
+// GetOldAudit returns an entry of an older version, whose id does not tell its number.
+func (q *Queries) GetOldAudit(ctx context.Context, arg GetOldAuditParams) (Audit, error) {
+	row := q.db.QueryRowContext(ctx, getOldAudit, arg.ID, arg.Workspaces)
+	var i Audit
+	err := row.Scan(
+		&i.Seq,
+		&i.ID,
+		&i.At,
+		&i.KeyID,
+		&i.KeyName,
+		&i.Parent,
+		&i.WorkspaceID,
+		&i.Action,
+		&i.Kind,
+		&i.ObjectID,
+		&i.Result,
+		&i.Remote,
+		&i.RequestID,
+		&i.Detail,
+		&i.Hash,
+	)
+	return i, err
+}
+
+const indexAudit = `-- name: IndexAudit :execrows
+INSERT INTO audit_index (seq, at, key_id, workspace_id, action, object_id, result)
+SELECT seq, at, key_id, workspace_id, action, object_id, result FROM audit
+WHERE seq > (SELECT coalesce(max(i.seq), 0) FROM audit_index i)
+ORDER BY seq LIMIT CAST(?1 AS INTEGER)
+`
+
+// IndexAudit takes the next entries into the index.
+func (q *Queries) IndexAudit(ctx context.Context, limit int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, indexAudit, limit)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const lastAudit = `-- name: LastAudit :one
 SELECT CAST(coalesce(max(seq), 0) AS INTEGER) FROM audit
 `
@@ -184,6 +256,18 @@ DELETE FROM audit WHERE seq <= ?1
 // RemoveAudit removes the entries up to a number. The anchor of the chain must be there already.
 func (q *Queries) RemoveAudit(ctx context.Context, last int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, removeAudit, last)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const removeAuditIndex = `-- name: RemoveAuditIndex :execrows
+DELETE FROM audit_index WHERE seq <= ?1
+`
+
+func (q *Queries) RemoveAuditIndex(ctx context.Context, last int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, removeAuditIndex, last)
 	if err != nil {
 		return 0, err
 	}

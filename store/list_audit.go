@@ -33,7 +33,8 @@ func (s *Store) ListAudit(ctx context.Context, l AuditList) (Page[Audit], error)
 	page := Page[Audit]{Rows: []Audit{}}
 	where, args := l.conditions()
 	if !l.Uncounted {
-		err := s.long.db.QueryRowContext(ctx, countAudit(where), append(slices.Clone(args), countTo+1)...).Scan(&page.Total)
+		all := slices.Concat(args, args, []any{countTo + 1})
+		err := s.long.db.QueryRowContext(ctx, countAudit(l.index(), where), all...).Scan(&page.Total)
 		if err != nil {
 			return page, Typed(err)
 		}
@@ -48,7 +49,8 @@ func (s *Store) ListAudit(ctx context.Context, l AuditList) (Page[Audit], error)
 	if err != nil {
 		return page, Typed(err)
 	}
-	numbers, err := s.auditNumbers(ctx, pageOfAudit(where), append(args, at, seq, l.Limit+1, l.Offset))
+	args = append(args, at, seq)
+	numbers, err := s.auditNumbers(ctx, pageOfAudit(l.index(), where), slices.Concat(args, args, []any{l.Limit + 1, l.Offset}))
 	if err != nil {
 		return page, Typed(err)
 	}
@@ -73,7 +75,7 @@ func (s *Store) auditPlace(ctx context.Context, l AuditList) (at, seq int64, err
 		return math.MaxInt64, 0, nil
 	}
 	p, err := s.After(ctx, l.After, auditOrder, "audit", l.Workspaces, func(id string) (Place, error) {
-		row, err := s.short.GetAudit(ctx, GetAuditParams{ID: id, Workspaces: l.Workspaces})
+		row, err := s.auditOf(ctx, id, l.Workspaces)
 		return Place{Order: auditOrder, Number: row.At, Text: strconv.FormatInt(row.Seq, 10), ID: row.ID}, err
 	})
 	if err != nil {
@@ -85,6 +87,14 @@ func (s *Store) auditPlace(ctx context.Context, l AuditList) (at, seq int64, err
 	return p.Number, seq, nil
 }
 
+// auditOf returns the entry with an id.
+func (s *Store) auditOf(ctx context.Context, id string, workspaces *string) (Audit, error) {
+	if seq, ok := numberOfAudit(id); ok {
+		return s.short.GetAudit(ctx, GetAuditParams{Seq: seq, ID: id, Workspaces: workspaces})
+	}
+	return s.short.GetOldAudit(ctx, GetOldAuditParams{ID: id, Workspaces: workspaces})
+}
+
 func (s *Store) auditNumbers(ctx context.Context, query string, args []any) (numbers []int64, err error) {
 	rows, err := s.long.db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -93,8 +103,8 @@ func (s *Store) auditNumbers(ctx context.Context, query string, args []any) (num
 	defer rows.Close()
 	numbers = []int64{}
 	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
+		var at, n int64
+		if err := rows.Scan(&at, &n); err != nil {
 			return nil, err
 		}
 		numbers = append(numbers, n)
@@ -102,10 +112,10 @@ func (s *Store) auditNumbers(ctx context.Context, query string, args []any) (num
 	return numbers, rows.Err()
 }
 
-// conditions returns the conditions of the list's filters. Each combination has a text of its own, which sqlc cannot make: in one text
-// for all SQLite would use one index for all.
+// conditions returns the conditions of the list's filters, of the index and of the log. Each combination has a text of its own, which
+// sqlc cannot make: in one text for all SQLite would use one index for all.
 func (l AuditList) conditions() (where []string, args []any) {
-	where = []string{"audit INDEXED BY " + l.index() + " WHERE true"}
+	where = []string{"true"}
 	kind, ofKind := strings.CutSuffix(l.Action, ".*")
 	for _, c := range []struct {
 		given     bool
@@ -152,12 +162,20 @@ func (l AuditList) index() string {
 	return "audit_time"
 }
 
-// countAudit counts at most as many as its last argument.
-func countAudit(where []string) string {
-	return "SELECT count(*) FROM (SELECT 1 FROM " + strings.Join(where, " AND ") + " LIMIT ?)"
+// auditTailFrom is the part of the log that is not in its index.
+const auditTailFrom = "audit WHERE seq > (SELECT coalesce(max(seq), 0) FROM audit_index) AND "
+
+// countAudit counts at most as many as its last argument. Before that it has the arguments of where twice.
+func countAudit(index string, where []string) string {
+	all := strings.Join(where, " AND ")
+	return "SELECT count(*) FROM (SELECT 1 FROM audit_index INDEXED BY " + index + " WHERE " + all +
+		" UNION ALL SELECT 1 FROM " + auditTailFrom + all + " LIMIT ?)"
 }
 
-// pageOfAudit returns numbers. Its last arguments are the place before which the page begins, how many, and how many to pass over.
-func pageOfAudit(where []string) string {
-	return "SELECT seq FROM " + strings.Join(where, " AND ") + " AND (at, seq) < (?, ?) ORDER BY at DESC, seq DESC LIMIT ? OFFSET ?"
+// pageOfAudit returns times and numbers. Its arguments are twice those of where and the place before which the page begins, how many,
+// and how many to pass over.
+func pageOfAudit(index string, where []string) string {
+	all := strings.Join(where, " AND ") + " AND (at, seq) < (?, ?)"
+	return "SELECT at, seq FROM audit_index INDEXED BY " + index + " WHERE " + all + " UNION ALL SELECT at, seq FROM " + auditTailFrom +
+		all + " ORDER BY at DESC, seq DESC LIMIT ? OFFSET ?"
 }

@@ -31,6 +31,17 @@ type AuditChain struct {
 	Seal       []byte
 }
 
+type AuditIndex struct {
+	Seq         int64
+	At          int64
+	KeyID       string
+	WorkspaceID string
+	Action      string
+	Kind        string
+	ObjectID    string
+	Result      string
+}
+
 type Deleted struct {
 	ID          string
 	Kind        string

@@ -29,7 +29,7 @@ func (s *Store) runPendingSteps(ctx context.Context, path string) error {
 	for name := range strings.FieldsSeq(names) {
 		switch name {
 		case "audit":
-			err = errors.Join(err, s.chainAudit(ctx))
+			err = errors.Join(err, s.chainAudit(ctx), s.indexOldAudit(ctx))
 		case "idempotency":
 			err = errors.Join(err, s.inBatches(ctx, s.hashTargets))
 		case "rotate":

@@ -299,7 +299,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "mine"
 	case strings.Contains(query, "Proxy") && query != "ListProfilesOfProxy" && query != "ListProfilesWithFallback":
 		id = proxy.ID
-	case query == "GetAudit":
+	case query == "GetAudit", query == "GetOldAudit":
 		id = "audit"
 	case query == "GetRun", query == "WasDeleted":
 		id = "run"
@@ -322,7 +322,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"First": profile.ID, "Last": profile.ID, "Except": "[]",
 		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	world["URL"], world["Secret"], world["Events"] = []byte("u"), []byte("s"), "[]"
-	world["Numbers"] = "[1]"
+	world["Numbers"], world["Seq"] = "[1]", int64(1)
 	world["AfterKey"], world["AfterID"] = last.Number, last.ID
 	return world
 }

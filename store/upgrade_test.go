@@ -151,6 +151,8 @@ func rowsSince() map[int64][]string {
 			"INSERT INTO audit (seq, id, at, key_id, key_name, parent, workspace_id, action, object_id, result, remote, " +
 				"request_id, hash) VALUES (2, 'b', 2, 'k1', 'Key', 'k0', 'team', 'profile.update', 'p', 'forbidden', '127.0.0.1', 'rq', " +
 				"x'01')",
+			"INSERT INTO audit_index (seq, at, key_id, workspace_id, action, object_id, result) " +
+				"SELECT seq, at, key_id, workspace_id, action, object_id, result FROM audit",
 		},
 		19: {"INSERT INTO webhooks (id, url, secret, events, created_at, updated_at) VALUES ('ws', x'01', x'02', '[\"*\"]', 1, 2)"},
 	}

@@ -115,6 +115,8 @@ type writer struct {
 	q     *Queries
 	group []*write    // functions of the current transaction
 	chain *auditChain // of the audit log as committed; nil: to be read
+
+	unindexed int // entries of the audit log that are not in its index, as far as is known
 }
 
 func newWriter(db *sql.DB, log *slog.Logger, follow *follower) *writer {
@@ -174,6 +176,9 @@ func (w *writer) loop() {
 		}
 	}()
 	for {
+		for w.unindexed > auditTail {
+			w.indexAudit()
+		}
 		select {
 		case first := <-w.queue:
 			w.transact(first)
@@ -183,6 +188,8 @@ func (w *writer) loop() {
 		select {
 		case first := <-w.queue:
 			w.transact(first)
+		case <-w.tailQuiet():
+			w.indexTail()
 		case <-w.closing:
 			if len(w.queue) == 0 {
 				clean = true

@@ -5,7 +5,7 @@ ALTER TABLE audit RENAME TO audit_before;
 
 CREATE TABLE audit (
     seq          INTEGER NOT NULL PRIMARY KEY, -- without gaps
-    id           TEXT    NOT NULL UNIQUE,
+    id           TEXT    NOT NULL, -- made of at and seq, but for those of older versions
     at           INTEGER NOT NULL,
     key_id       TEXT    NOT NULL,
     key_name     TEXT    NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE audit (
     result       TEXT    NOT NULL DEFAULT 'ok', -- or the code of a refusal
     remote       TEXT    NOT NULL,            -- the caller's address
     request_id   TEXT    NOT NULL,
-    detail       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(detail)),
+    detail       TEXT    NOT NULL DEFAULT '{}', -- a JSON object, which is not checked again
     hash         BLOB    NOT NULL DEFAULT x'' -- HMAC-SHA-256; empty until the upgrade that made the chain has reached the row
 ) STRICT;
 
@@ -26,13 +26,29 @@ SELECT id, at, key_id, key_name, workspace_id, action, object_id, remote, reques
 
 DROP TABLE audit_before;
 
+-- Ids of older versions are found by this. Those of this version tell the number.
+CREATE INDEX audit_old_ids ON audit (id) WHERE substr(id, 15, 1) <> '8';
+
+-- What lists look for, of the entries up to the highest number here. Later ones are read in the log itself. Entries come here many at
+-- a time and when the writer is idle (store/index_audit.go), since indexes of the log would take more of a change than all else of it.
+CREATE TABLE audit_index (
+    seq          INTEGER NOT NULL PRIMARY KEY,
+    at           INTEGER NOT NULL,
+    key_id       TEXT    NOT NULL,
+    workspace_id TEXT    NOT NULL,
+    action       TEXT    NOT NULL,
+    kind         TEXT    NOT NULL GENERATED ALWAYS AS (substr(action, 1, instr(action, '.') - 1)) VIRTUAL,
+    object_id    TEXT    NOT NULL,
+    result       TEXT    NOT NULL
+) STRICT;
+
 -- The lists, newest first: of everything, of a key, of an object, of a kind of object, of an action, and of refusals.
-CREATE INDEX audit_time ON audit (at);
-CREATE INDEX audit_of_key ON audit (key_id, at);
-CREATE INDEX audit_of_object ON audit (object_id, at) WHERE object_id <> '';
-CREATE INDEX audit_of_kind ON audit (kind, at);
-CREATE INDEX audit_of_action ON audit (action, at);
-CREATE INDEX audit_refused ON audit (at) WHERE result <> 'ok';
+CREATE INDEX audit_time ON audit_index (at);
+CREATE INDEX audit_of_key ON audit_index (key_id, at);
+CREATE INDEX audit_of_object ON audit_index (object_id, at) WHERE object_id <> '';
+CREATE INDEX audit_of_kind ON audit_index (kind, at);
+CREATE INDEX audit_of_action ON audit_index (action, at);
+CREATE INDEX audit_refused ON audit_index (at) WHERE result <> 'ok';
 
 -- Where the log begins and ends, in one row. What was removed by age ends with the anchor.
 CREATE TABLE audit_chain (
