@@ -18,8 +18,8 @@ const (
 	auditTail = 10_000
 	// auditQuiet is how long the writer is idle before it turns to the index.
 	auditQuiet = time.Second
-	// auditIndexPart is how many entries a transaction takes into the index. Others wait for it, some milliseconds.
-	auditIndexPart = 500
+	// auditIndexPart is how many entries a transaction takes into the index. Others wait for it, half a millisecond.
+	auditIndexPart = 100
 )
 
 // tailQuiet returns a channel that tells when the writer has been idle for long enough; nil: there is no tail.
@@ -53,7 +53,7 @@ func (w *writer) indexTail() {
 // indexOldAudit takes all entries into the index, after an upgrade.
 func (s *Store) indexOldAudit(ctx context.Context) error {
 	return s.inBatches(ctx, func(ctx context.Context, q *Queries) (int, error) {
-		n, err := q.IndexAudit(ctx, auditIndexPart)
+		n, err := q.IndexAudit(ctx, auditPart)
 		return int(n), err
 	})
 }
