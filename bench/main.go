@@ -60,6 +60,7 @@ func roles() map[string]func(args []string) error {
 		"far-side": serves(farServe), "copier": serves(copier), "plain-target": serves(plainTarget), "check-far": checkFar,
 		"check-ours": checkOurs, "sites": serveSites,
 		"check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole,
+		"pretend": pretend, "without-groups": withoutGroups,
 		browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
 }
@@ -83,6 +84,7 @@ func parts() []part {
 		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
 		{"memory", (*bench).measureMemory}, {"snapshots", (*bench).measureSnapshots},
 		{"state", (*bench).measureState}, {"webhooks", (*bench).measureWebhooks}, {"metrics", (*bench).measureScrapes},
+		{"audit", (*bench).measureAudit}, {"commands", (*bench).measureCommands}, {"groups", (*bench).measureGroups},
 		{"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
 	}
 }
@@ -94,7 +96,7 @@ func run(ctx context.Context) error {
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
-		"small, memory, snapshots, state, webhooks, metrics, size, peers")
+		"small, memory, snapshots, state, webhooks, metrics, audit, commands, groups, size, peers")
 	peer := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
 	if *peer != "" && !slices.ContainsFunc(peerParts(), func(p peerPart) bool { return p.name == *peer }) {
