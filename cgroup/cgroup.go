@@ -87,6 +87,9 @@ func (g *Group) Has(controller string) bool {
 	return g != nil && g.Dirs[controller] != ""
 }
 
+// CanFreeze reports whether Freeze can stop the group's processes. It may be called on nil.
+func (g *Group) CanFreeze() bool { return g != nil && (g.Version == V2 || g.Has(Freezer)) }
+
 // Name returns the group's name, as Tree.Create got it; "" for nil.
 func (g *Group) Name() string {
 	if g == nil || len(g.Dirs) == 0 {

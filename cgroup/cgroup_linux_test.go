@@ -394,3 +394,66 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoveStale: a group of another data folder's runs is removed once it has been empty for a day. A server that
+// lives makes its own again at its next run.
+func TestRemoveStale(t *testing.T) {
+	tr := tree(t)
+	mine, young, busy := *tr, *tr, *tr
+	for name, of := range map[string]*Tree{"warren-00c0ffee": &mine, "warren-00c0ffef": &young, "warren-00c0fff0": &busy} {
+		of.name, of.dirs = name, map[string]string{}
+		for c, dir := range tr.dirs {
+			of.dirs[c] = filepath.Join(filepath.Dir(dir), name)
+		}
+		if err := of.make(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(of.Close)
+	}
+	run := create(t, &busy, "run", Limits{})
+	defer run.Remove() //nolint:errcheck // the next Close fails then
+	old := time.Now().Add(-2 * staleAge)
+	for _, of := range []*Tree{&mine, &busy} {
+		for _, dir := range of.dirs {
+			if err := os.Chtimes(dir, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tr.RemoveStale()
+	for of, want := range map[*Tree]bool{&mine: false, &young: true, &busy: true} {
+		for _, dir := range of.dirs {
+			if _, err := os.Stat(dir); (err == nil) != want {
+				t.Errorf("%s: %v", dir, err)
+			}
+		}
+	}
+	if err := create(t, &mine, "again", Limits{}).Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestThawProcess: a process whose group is frozen goes on, whoever has frozen it.
+func TestThawProcess(t *testing.T) {
+	tr := tree(t)
+	g := create(t, tr, "run", Limits{})
+	if !g.CanFreeze() {
+		t.Skip("no freezer")
+	}
+	p := start(t, g, "hold")
+	p.says(t, "held")
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitFrozen(t)
+	p.Process.Signal(syscall.SIGTERM) //nolint:errcheck // taken when it goes on
+	if err := ThawProcess(p.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.signal(); got != syscall.SIGTERM {
+		t.Errorf("it ended with %v", got)
+	}
+	if err := ThawProcess(os.Getpid()); err != nil {
+		t.Errorf("a process that is no run's: %v", err)
+	}
+}

@@ -122,7 +122,9 @@ func (t *Tree) openV2(l layout) error {
 	if err := errors.Join(enable(base, wanted), mkdir(runs)); err != nil {
 		return err
 	}
-	_ = write(filepath.Join(base, leaf), "cpu.weight", serverWeight) // without the leaf, or cpu, the server has no share of its own
+	for _, file := range []string{"cpu.weight", "io.weight", "io.bfq.weight"} {
+		_ = write(filepath.Join(base, leaf), file, serverWeight) // without the leaf, or the controller, the server has no share of its own
+	}
 	if err := enable(runs, wanted); err != nil {
 		return err
 	}
@@ -211,7 +213,7 @@ func (t *Tree) leave(base string) error {
 	return nil
 }
 
-// serverWeight is the server's share of processor time beside all runs together, which have 100.
+// serverWeight is the server's share of processor time and of the disk beside all runs together, which have 100.
 const serverWeight = "400"
 
 // enable hands controllers down to the groups below a folder.
@@ -253,14 +255,8 @@ func (t *Tree) openV1(l layout) error {
 		}
 		return errors.Join(errors.New("no hierarchy of version 1 with memory or pids can be written"), failed)
 	}
-	if dir := dirs[Memory]; dir != "" { // limits hold for a group with all below it, as in version 2
-		_ = write(dir, "memory.use_hierarchy", "1") // newer kernels know nothing else
-	}
-	if dir := dirs[CPU]; dir != "" { // beside the processes of the group above, each of which counts like a group
-		_ = write(dir, "cpu.shares", strconv.Itoa(defaultShares*numCPU()))
-	}
 	t.dirs, t.kind = dirs, V1
-	return nil
+	return t.make()
 }
 
 // mkdir makes a group unless it is there.

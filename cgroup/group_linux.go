@@ -115,8 +115,21 @@ func (g *Group) setCPU(dir string, percent int) error {
 		write(dir, "cpu.cfs_quota_us", strconv.FormatInt(quota, 10)))
 }
 
-// SetShare sets the group's share of processor time beside other runs, in percent of the ordinary one.
+// setDiskShare sets the group's share of the disk beside other runs, in percent of the ordinary one. The kernel has the files only with a
+// scheduler that shares by weight (BFQ, or iocost in version 2).
+func (g *Group) setDiskShare(percent int) {
+	if !g.Has(IO) {
+		return
+	}
+	weight := strconv.Itoa(max(1, defaultWeight*percent/100))
+	for _, file := range []string{"io.weight", "io.bfq.weight", "blkio.bfq.weight"} {
+		_ = write(g.Dirs[IO], file, weight)
+	}
+}
+
+// SetShare sets the group's share of processor time and of the disk beside other runs, in percent of the ordinary one.
 func (g *Group) SetShare(percent int) error {
+	g.setDiskShare(percent)
 	switch dir := g.Dirs[CPU]; {
 	case dir == "":
 		return errors.ErrUnsupported
@@ -422,7 +435,26 @@ func (g *Group) freeze(second, first string) error {
 	return errors.ErrUnsupported
 }
 
-// Reclaim asks the kernel to take memory from the group: as much as it can, at most so many bytes. It returns what it got.
+// ThawProcess lets a process go on whose group is frozen, if it is a run's of any server.
+func ThawProcess(pid int) error {
+	mounts, _ := os.ReadFile("/proc/self/mountinfo") // without /proc there are no groups
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil {
+		return err
+	}
+	l := findLayout(mounts, text)
+	g := &Group{Version: V2, Dirs: map[string]string{core: l.v2}}
+	if dir := l.v1[Freezer]; dir != "" {
+		g = &Group{Version: V1, Dirs: map[string]string{Freezer: dir}}
+	}
+	if !strings.HasPrefix(filepath.Base(filepath.Dir(g.dirs()[0])), treePrefix) {
+		return nil
+	}
+	return g.Thaw()
+}
+
+// Reclaim asks the kernel to take memory from the group: as much as it can, at most so many bytes. It returns what it got. A limited group
+// may swap meanwhile: nobody waits for a run whose memory is taken.
 func (g *Group) Reclaim(bytes int64) (int64, error) {
 	if !g.Has(Memory) {
 		return 0, errors.ErrUnsupported
@@ -431,6 +463,11 @@ func (g *Group) Reclaim(bytes int64) (int64, error) {
 	now, reclaim := "memory.current", func() error { return write(dir, "memory.reclaim", strconv.FormatInt(bytes, 10)) }
 	if g.Version == V1 {
 		now, reclaim = "memory.usage_in_bytes", func() error { return write(dir, "memory.force_empty", "1") }
+	}
+	if text, _ := words(filepath.Join(dir, "memory.swap.max")); g.Version == V2 && slices.Equal(text, []string{"0"}) {
+		if write(dir, "memory.swap.max", "max") == nil {
+			defer write(dir, "memory.swap.max", "0") //nolint:errcheck // what is swapped stays there; the next limits set it again
+		}
 	}
 	before := number(dir, now)
 	if err := reclaim(); err != nil && !errors.Is(err, unix.EAGAIN) { // EAGAIN: less than was asked for

@@ -60,6 +60,18 @@ func (g *Group) Usage() Usage { return Usage{} }
 // OOMKills knows of none.
 func (g *Group) OOMKills() int64 { return 0 }
 
+// Counts is false.
+func (t *Tree) Counts() bool { return false }
+
+// CanFreeze is false.
+func (t *Tree) CanFreeze() bool { return false }
+
+// RemoveStale finds nothing.
+func (t *Tree) RemoveStale() int { return 0 }
+
+// ThawProcess finds no process that is frozen.
+func ThawProcess(int) error { return nil }
+
 // Freeze is not supported.
 func (g *Group) Freeze() error { return errors.ErrUnsupported }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,6 +84,14 @@ func look(l layout) Support {
 	return newSupport(None, func(string) bool { return false }, oneLine(second)+"; "+first.Error(), delegateAdvice)
 }
 
+// CanFreeze reports whether the groups of runs can be frozen. It may be called on nil.
+func (t *Tree) CanFreeze() bool { return t.Group("").CanFreeze() }
+
+// Counts reports whether the kernel counts memory and processor time of the runs' groups. It may be called on nil.
+func (t *Tree) Counts() bool {
+	return t != nil && t.has(Memory) && (t.kind == V2 || t.has(Account))
+}
+
 // Support says what runs get. It may be called on nil.
 func (t *Tree) Support() Support {
 	if t == nil {
@@ -98,15 +107,84 @@ func (t *Tree) Create(name string, l Limits) (*Group, error) {
 		return nil, nil
 	}
 	g := t.Group(name)
-	for _, dir := range g.dirs() {
-		if err := mkdir(dir); err != nil {
-			return nil, errors.Join(err, g.Remove())
-		}
+	if err := t.mkdirs(g); err != nil {
+		return nil, errors.Join(err, g.Remove())
 	}
 	if err := g.Set(l); err != nil {
 		return nil, errors.Join(err, g.Remove())
 	}
+	g.setDiskShare(100)
 	return g, nil
+}
+
+// mkdirs makes the folders of a run's group. The group of all runs may be gone: another server removes those that stay empty.
+func (t *Tree) mkdirs(g *Group) (err error) {
+	for range 3 {
+		for _, dir := range g.dirs() {
+			if err = mkdir(dir); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if failed := t.make(); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+// make makes the group of all runs, unless it is there.
+func (t *Tree) make() error {
+	for _, dir := range (&Group{Dirs: t.dirs}).dirs() {
+		if err := mkdir(dir); err != nil {
+			return err
+		}
+	}
+	if t.kind == V2 {
+		return enable(t.dirs[core], t.support.Controllers)
+	}
+	if dir := t.dirs[Memory]; dir != "" { // limits hold for a group with all below it, as in version 2
+		_ = write(dir, "memory.use_hierarchy", "1") // newer kernels know nothing else
+	}
+	if dir := t.dirs[CPU]; dir != "" { // beside the processes of the group above, each of which counts like a group
+		_ = write(dir, "cpu.shares", strconv.Itoa(defaultShares*numCPU()))
+	}
+	return nil
+}
+
+// treePrefix begins the names of the groups of all runs of a server.
+const treePrefix = "warren-"
+
+// staleAge is how long a group of another server's must have been empty before it is removed.
+const staleAge = 24 * time.Hour
+
+// RemoveStale removes the groups of other data folders' runs that have been empty for a day: servers that were killed
+// leave them. Of a server that lives nothing is lost, since it makes its group again.
+func (t *Tree) RemoveStale() (removed int) {
+	if t == nil {
+		return 0
+	}
+	for _, dir := range (&Group{Dirs: t.dirs}).dirs() {
+		entries, _ := os.ReadDir(filepath.Dir(dir)) // what cannot be read cannot be removed
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || e.Name() == t.name || !isTree(e.Name()) || time.Since(info.ModTime()) < staleAge {
+				continue
+			}
+			if unix.Rmdir(filepath.Join(filepath.Dir(dir), e.Name())) == nil { // fails for one with a run, or of another user
+				removed++
+			}
+		}
+	}
+	return removed
+}
+
+// isTree reports whether a group has the name of one of all runs of a data folder.
+func isTree(name string) bool {
+	id, ok := strings.CutPrefix(name, treePrefix)
+	return ok && len(id) == 8 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
 // Group names a run's group, which need not be there; nil where there are none.
