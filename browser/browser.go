@@ -58,6 +58,7 @@ type Browser struct {
 	visiting   sync.Mutex // held while origins are visited
 
 	extensions *extensions // installed in the profile
+	freezer    freezer
 
 	gateway *gateway
 }
@@ -89,6 +90,7 @@ func open(s Spec, iso isolator) *Browser {
 		probed: make(chan struct{}), done: make(chan struct{}), released: make(chan struct{}),
 	}
 	b.probe.ready = make(chan struct{})
+	b.freezer = freezer{group: s.Group, log: log, thawed: make(chan struct{}, 1)}
 	b.emulation = newEmulation(&s)
 	b.extensions = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
 	b.gateway = newGateway(b)

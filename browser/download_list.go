@@ -75,6 +75,11 @@ func (b *Browser) Downloads() []Download {
 	return out
 }
 
+// IsDownloading reports whether a download is under way.
+func (b *Browser) IsDownloading() bool {
+	return slices.ContainsFunc(b.Downloads(), func(d Download) bool { return d.State == DownloadInProgress })
+}
+
 // DownloadsChanged returns a channel that holds a token after a change of Downloads; nil before the launch.
 func (b *Browser) DownloadsChanged() <-chan struct{} {
 	m, err := b.running()

@@ -181,7 +181,11 @@ func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	if b.files != nil {
 		return b.files.start(cmd)
 	}
-	return cmd, b.startInGroup(cmd)
+	err := b.startInGroup(cmd)
+	if err == nil {
+		dumpNothing(cmd.Process.Pid)
+	}
+	return cmd, err
 }
 
 // startInGroup starts Chrome where no child of ours becomes it. The group would be entered too late afterwards.

@@ -301,6 +301,7 @@ func (n *namespace) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 		return nil, err
 	}
 	rights := unix.UnixRights(int(cmd.ExtraFiles[0].Fd()), int(cmd.ExtraFiles[1].Fd()), int(out.Fd()))
+	dumpNothing(n.child.Process.Pid)
 	if n.spec.Group != nil {
 		if err := n.spec.Group.Add(n.child.Process.Pid); err != nil {
 			return nil, err

@@ -19,13 +19,14 @@ type pipe struct {
 	writing        chan struct{}   // holds a token during a write
 	raw            syscall.RawConn // of w, for writes that do not block
 	rest           []byte          // the unwritten rest of a message; belongs to the holder of the token
+	wake           func()          // called before each write, with the token: a frozen browser reads nothing
 }
 
 // pipeBuffer is the size of the reader's buffer: a full pipe.
 const pipeBuffer = 64 << 10
 
 func newPipe() (*pipe, error) {
-	p := &pipe{writing: make(chan struct{}, 1)}
+	p := &pipe{writing: make(chan struct{}, 1), wake: func() {}}
 	var err error
 	if p.childR, p.w, err = os.Pipe(); err != nil {
 		return nil, fmt.Errorf("make the command pipe: %w", err)
@@ -75,6 +76,9 @@ func (p *pipe) pump(q *queue) error {
 
 // write writes the messages that q holds now. Small messages are combined into one write. The caller holds the token.
 func (p *pipe) write(q *queue, batch *[]byte) error {
+	if len(p.rest) > 0 || !q.isEmpty() {
+		p.wake()
+	}
 	if len(p.rest) > 0 {
 		if _, err := p.w.Write(p.rest); err != nil {
 			return err
@@ -112,6 +116,7 @@ func (p *pipe) writeNow(q *queue, msg []byte) bool {
 	if len(p.rest) > 0 || !q.isEmpty() {
 		return false
 	}
+	p.wake()
 	n := writeSome(p.raw, msg)
 	if n == 0 {
 		return false

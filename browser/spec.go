@@ -83,6 +83,9 @@ type Group interface {
 	Add(pid int) error
 	// Enter moves this process into the group, and leave back again.
 	Enter() (leave func() error, err error)
+	// Freeze stops its processes where they are, until Thaw.
+	Freeze() error
+	Thaw() error
 }
 
 // Extension is an unpacked extension of a run.

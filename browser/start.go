@@ -29,6 +29,7 @@ func (b *Browser) Start(ctx context.Context) error {
 		b.probe.set(pageValues{})
 		return err
 	}
+	endFirst(b.PID())
 	b.log.Info("browser started", "pid", b.PID(), "version", b.version.Version, "headless", b.spec.Headless)
 	return nil
 }
@@ -134,6 +135,7 @@ func (b *Browser) spawn() error {
 		p.close()
 		return err
 	}
+	p.wake = b.freezer.thaw
 	b.mux = newMux(p, b.log)
 	b.mux.blocked.extensions = b.extensions
 	b.mux.passkeys.mode, b.mux.passkeys.all = b.spec.Passkeys, b.spec.Credentials

@@ -21,6 +21,7 @@ const (
 // be called concurrently, repeatedly, and before Start.
 func (b *Browser) Stop(ctx context.Context, force bool) Method {
 	b.stopcOnce.Do(func() { close(b.stopc) })
+	b.freezer.end()
 	if force {
 		b.endWaits()
 	}
