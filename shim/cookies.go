@@ -199,6 +199,9 @@ type fileState struct {
 
 // look keeps the cookies if Chrome's file has changed since they were read.
 func (k *cookieKeeper) look() error {
+	if !k.browser.FrozenSince().IsZero() { // then they do not change, and no question should thaw it
+		return nil
+	}
 	now := ownCookiesFile(k.chrome)
 	if !k.read.IsZero() && (now == k.file || time.Since(k.read) < cookiesPause) {
 		return nil

@@ -45,7 +45,7 @@ func (p *process) openDebugPort() error {
 	}
 	address := l.Addr().String()
 	p.debug, p.state.DebuggerAddress, p.state.DebugKey = d, address, p.spec.DebugKey
-	gateway := requireHost(address, Rights{Files: p.spec.StarterFiles}, p.yielding.endAt(p.recordUse(p.browser.Gateway())))
+	gateway := requireHost(address, Rights{Files: p.spec.StarterFiles}, p.awake(p.yielding.endAt(p.recordUse(p.browser.Gateway()))))
 	d.server = &http.Server{Handler: d.whileOpen(gateway), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return d.ctx }, ErrorLog: p.errorLog()}
 	context.AfterFunc(d.ctx, d.close)

@@ -64,7 +64,7 @@ func (c *handedOver) guard() {
 func (p *process) serveHandovers(l net.Listener) {
 	mux := http.NewServeMux()
 	p.handleClients(mux)
-	serveHandedOver(l, mux, p.errorLog())
+	serveHandedOver(l, p.awake(mux), p.errorLog())
 }
 
 func serveHandedOver(l net.Listener, next http.Handler, errorLog *log.Logger) {

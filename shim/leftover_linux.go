@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"warren/cgroup"
 )
 
 // lockReleaseTimeout bounds the wait for the lock of a shim that was killed: its files close one after the other.
@@ -47,6 +49,7 @@ func endLeftovers(profileDir, name string) {
 		if err != nil {
 			continue // the process has exited
 		}
+		cgroup.ThawProcess(pid) //nolint:errcheck // what stays is killed with its group
 		// The open descriptor pins the process. Its arguments say again whether it is the one that was found.
 		if hasArgument(pid, marks) && !awaitExit(fd, late) {
 			if group, err := unix.Getpgid(pid); err == nil && group == pid {

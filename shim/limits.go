@@ -1,11 +1,12 @@
 package shim
 
 import (
+	"errors"
 	"net/http"
 	"time"
 )
 
-// Ends a run that is idle or has reached its maximum duration, and announces the end beforehand.
+// Ends a run that is idle or has reached its maximum duration, and announces the end beforehand. Has a browser frozen that nobody needs.
 
 // maxNotice is the longest time between a notice and the end. Short limits are announced a tenth of the limit ahead.
 const maxNotice = time.Minute
@@ -110,18 +111,55 @@ func (p *process) announce(reason string, ends time.Time) {
 func (p *process) newNotices(sent map[string]time.Time) (news []Notice, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, reason := range []string{ReasonIdle, ReasonMaxRun} {
+	for _, reason := range []string{ReasonIdle, ReasonMaxRun, ReasonFrozen} {
 		ends := p.announced[reason]
 		if sent[reason].Equal(ends) {
 			continue
 		}
 		sent[reason] = ends
-		n := Notice{Reason: reason}
-		if !ends.IsZero() {
-			n.EndsAt = new(ends.UTC())
+		n := Notice{Reason: reason, EndsAt: orNil(ends)}
+		if reason == ReasonFrozen {
+			n.EndsAt, n.Since = nil, n.EndsAt
 		}
 		news = append(news, n)
 	}
 	news, p.pendingMoves = append(news, p.pendingMoves...), nil
 	return news, p.noticesChanged
+}
+
+// orNil returns a time for JSON; nil for the zero time.
+func orNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// awake serves requests that may need the browser.
+func (p *process) awake(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer p.freezing.need(p.browser)()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// keepFrozen freezes the run as its spec says, until its browser has exited.
+func (p *process) keepFrozen() {
+	f := &p.freezing
+	f.after, f.browser, f.group, f.relay, f.tell = p.spec.FreezeAfter, p.browser, p.spec.Group, p.relay.Stats, p.tellFrozen
+	if f.after > 0 && !f.group.CanFreeze() {
+		p.log.Warn("the run is not frozen", "cause", errors.ErrUnsupported)
+		f.after = 0
+	}
+	f.run()
+}
+
+// tellFrozen tells watching servers since when the browser is frozen; the zero time: it is not.
+func (p *process) tellFrozen(since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.announced[ReasonFrozen] = since
+	close(p.noticesChanged)
+	p.noticesChanged = make(chan struct{})
+	p.log.Info("freezing", "since", since)
 }

@@ -66,6 +66,7 @@ type process struct {
 
 	meter    meter
 	yielding yielding
+	freezing freezing
 	memory   *memoryWatch // nil until the browser is there
 
 	stop  chan bool     // asks to end the run; true: by force
@@ -114,6 +115,7 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json
 	cookiesKept := make(chan struct{})
 	go func() { defer close(cookiesKept); p.keepCookies() }()
 	passkeysKept := p.keepPasskeys()
+	go p.keepFrozen()
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: p.errorLog()}
 	go server.Serve(listener)                                                 //nolint:errcheck // ends with Close below
 	if taken, err := listenHandover(p.spec.RunDir, p.spec.Name); err == nil { // otherwise the server proxies connections
@@ -586,6 +588,7 @@ func (p *process) snapshot() *State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.Ending, s.Capabilities, s.Upstreams = p.ending, p.capabilities, marks(p.upstreams)
+	s.FrozenSince = orNil(p.announced[ReasonFrozen])
 	if !p.debug.isOpen() {
 		s.DebuggerAddress = ""
 	}

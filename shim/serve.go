@@ -14,8 +14,10 @@ import (
 // Serves the shim's socket. Its folder has mode 0700 and the socket belongs to the owner, so that only the server's
 // user can connect.
 
+// handler answers the server. Requests thaw a frozen browser, but for those that never need it.
 func (p *process) handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/", p.awake(p.browserHandler()))
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, p.snapshot()) })
 	mux.HandleFunc("GET /watch", p.watch)
 	mux.HandleFunc("GET /stats", p.serveStats)
@@ -23,15 +25,21 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /output", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, p.browser.Output()) })
 	mux.HandleFunc("GET /traffic", p.serveTraffic)
 	mux.HandleFunc("GET /downloads", p.serveDownloads)
-	mux.HandleFunc("DELETE /downloads", p.serveRemoveDownload)
-	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /yield", refuseExpired(p.serveYield))
 	mux.HandleFunc("PUT /upstreams", refuseExpired(p.serveUpstreams))
 	mux.HandleFunc("PUT /rules", refuseExpired(p.serveRules))
-	mux.HandleFunc("PUT /identity", refuseExpired(p.serveIdentity))
-	mux.HandleFunc("POST /picture", p.servePicture)
 	mux.HandleFunc("PUT /capabilities", refuseExpired(p.serveCapabilities))
 	mux.HandleFunc("DELETE /debug-port", p.serveCloseDebugPort)
+	return mux
+}
+
+// browserHandler answers the requests that need the browser.
+func (p *process) browserHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("DELETE /downloads", p.serveRemoveDownload)
+	mux.HandleFunc("POST /stop", p.serveStop)
+	mux.HandleFunc("PUT /identity", refuseExpired(p.serveIdentity))
+	mux.HandleFunc("POST /picture", p.servePicture)
 	p.stateKeeper().handle(mux)
 	p.handleClients(mux)
 	return mux

@@ -77,6 +77,7 @@ type Spec struct {
 	Grace        time.Duration `json:"grace"`        // how long to continue without a server
 	MaxRun       time.Duration `json:"maxRun"`       // 0: no limit
 	Idle         time.Duration `json:"idle"`         // how long to continue unused; 0: no limit
+	FreezeAfter  time.Duration `json:"freezeAfter"`  // how long nobody has needed a browser that is frozen; 0: it never is
 	CookieKey    []byte        `json:"cookieKey"`    // what the kept cookies are sealed with; none: they are not kept
 	// RestoreCookies sets the cookies that are kept, since Chrome's own file of them is lost.
 	RestoreCookies bool          `json:"restoreCookies"`
@@ -222,6 +223,7 @@ type State struct {
 	Ending          bool              `json:"ending"`          // the browser has exited or is being closed
 	Phases          []Phase           `json:"phases"`          // of the start, in their order
 	ForOnce         bool              `json:"forOnce"`         // as in the Spec
+	FrozenSince     *time.Time        `json:"frozenSince"`     // nil: the browser is not frozen
 }
 
 // total returns the time of some phases together.
@@ -307,13 +309,16 @@ const (
 	ReasonIdle   = "idle"   // nobody uses the run
 	ReasonMaxRun = "maxRun" // the run has nearly reached its maximum duration
 	ReasonMoved  = "moved"  // the proxy was dead; the run continues through the next
+	ReasonFrozen = "frozen" // the browser is frozen, or goes on
 )
 
-// Notice announces that a run is about to be closed, that the close is called off, or that the proxy has changed.
+// Notice announces that a run is about to be closed, that the close is called off, that the proxy has changed, or that
+// the browser was frozen or thawed.
 type Notice struct {
 	Reason string     `json:"reason"`
-	EndsAt *time.Time `json:"endsAt"`         // nil: the run continues
-	From   string     `json:"from,omitempty"` // of a move: the proxy that was dead
+	EndsAt *time.Time `json:"endsAt"`          // nil: the run continues
+	Since  *time.Time `json:"since,omitempty"` // of a frozen browser; nil: it goes on
+	From   string     `json:"from,omitempty"`  // of a move: the proxy that was dead
 	To     string     `json:"to,omitempty"`
 	Code   proxy.Code `json:"code,omitempty"` // why that proxy counts as dead
 }

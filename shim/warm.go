@@ -41,7 +41,7 @@ func (s Spec) atLaunch() Spec {
 	s.Private, s.Bypasses, s.Background = false, nil, false
 	s.StartURLs, s.StarterFiles = nil, false // of the start's end, which a warm run has not reached
 	s.DebugPort, s.DebugKey, s.DebugUntil = false, "", 0
-	s.Timeout, s.Grace, s.MaxRun, s.Idle = 0, 0, 0, 0
+	s.Timeout, s.Grace, s.MaxRun, s.Idle, s.FreezeAfter = 0, 0, 0, 0, 0
 	return s
 }
 

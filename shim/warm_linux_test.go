@@ -301,7 +301,7 @@ func TestSameLaunch(t *testing.T) {
 	}
 	want := []string{"RunID", "ProfileID", "ProfileDir", "Name", "StartURLs", "Upstream", "Fallbacks", "ForOnce", "Rules", "Private",
 		"Bypasses", "Background", "DebugPort", "StarterFiles", "DebugKey", "DebugUntil", "Timeout", "Grace", "MaxRun", "Idle",
-		"CookieKey", "PasskeyKey", "Group", "Warm"}
+		"FreezeAfter", "CookieKey", "PasskeyKey", "Group", "Warm"}
 	if !slices.Equal(told, want) {
 		t.Errorf("a running browser may be given %v, want %v", told, want)
 	}
