@@ -62,6 +62,7 @@ type serveConfig struct {
 	AuditDays        int           `name:"audit-days" default:"400" env:"WARREN_AUDIT_DAYS" group:"Data" help:"Days that entries of the audit log are kept. 0: for ever."`
 	RunMemory        byteSize      `name:"run-memory" default:"0" env:"WARREN_RUN_MEMORY" group:"Limits" help:"How much memory a run may have whose profile does not say, 256MiB at least. The run that needs more ends, and no other. 0: no limit."`
 	RunCPU           int           `name:"run-cpu" default:"0" env:"WARREN_RUN_CPU" group:"Limits" help:"How much processor time such a run may have, in percent of one core. 0: no limit."`
+	FreezeAfter      time.Duration `name:"freeze-after" default:"0" env:"WARREN_FREEZE_AFTER" placeholder:"10m" group:"Limits" help:"Stop the processes of a run where they are when nobody has needed it for so long, and give its memory back; runs without a window alone. It goes on at once when somebody comes; websites may have closed its connections. 0: never. Profiles may say otherwise."`
 	RunPIDs          int           `name:"run-pids" default:"16384" env:"WARREN_RUN_PIDS" group:"Limits" help:"How many processes and threads such a run may have, 300 at least. 0: no limit."`
 	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" group:"Data" help:"Days that deleted profiles stay in the trash."`
 	FilesQuota       byteSize      `name:"files-quota" default:"5GiB" env:"WARREN_FILES_QUOTA" group:"Limits" help:"How much a profile's uploads and downloads may have together, in bytes, KiB, MiB or GiB. 0: no quota."`
@@ -292,6 +293,7 @@ func (c *serveConfig) checkBounds(f *faults) {
 	if n, ok := c.UploadLimit.parse(); !ok || n > runs.MaxUpload {
 		f.add("--upload-limit %q must be a number of bytes, of KiB or of MiB, 1GiB at most", string(c.UploadLimit))
 	}
+	checkBound(f, "freeze-after", c.FreezeAfter, 0, 30*24*time.Hour)
 	checkBound(f, "max-starting", c.MaxStarting, 0, 1000)
 	checkBound(f, "max-running", c.MaxRunning, 0, 100000)
 	checkBound(f, "warm", c.Warm, 0, 100)
@@ -421,7 +423,7 @@ func (cfg *serveConfig) runs(own pool.Own) runs.Config {
 		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
 		Warm: cfg.Warm, NoSnapshots: cfg.Snapshots == "off",
 		MaxQueue: cfg.MaxQueue, QueueTimeout: cfg.QueueTimeout, StartTimeout: cfg.StartTimeout, OrphanGrace: cfg.OrphanGrace,
-		TrashDays: cfg.TrashDays, Own: own,
+		TrashDays: cfg.TrashDays, Own: own, FreezeAfter: cfg.FreezeAfter,
 		Limits: runs.Limits{MemoryBytes: cfg.RunMemory.bytes(), CPUPercent: cfg.RunCPU, PIDs: cfg.RunPIDs}}
 	if cfg.APIKey != "" {
 		c.EnvironmentKey = api.EnvironmentMark(cfg.APIKey)

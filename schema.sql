@@ -158,6 +158,7 @@ CREATE TABLE profiles (
     passkeys        TEXT    NOT NULL DEFAULT 'off' CHECK (passkeys IN ('off', 'auto', 'ask')), -- who allows pages to make and use them
     start_with_server INTEGER NOT NULL DEFAULT 0 CHECK (start_with_server IN (0, 1)), -- started when the server is up
     limits          TEXT    CHECK (limits IS NULL OR (json_valid(limits) AND json_type(limits) = 'object')), -- memoryMb, cpuPercent, pids; NULL, or absent: the server's
+    freeze_after    INTEGER CHECK (freeze_after >= 0), -- seconds until a run that nobody needs is frozen; 0: never; NULL: the server's
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)

@@ -215,8 +215,24 @@ func (p *product) Kept() metrics.Kept { return p.kept.read() }
 // BackedUp implements metrics.Server.
 func (p *product) BackedUp() time.Time { return p.backup.at() }
 
-// Resources implements metrics.Server. The runs' own reports count.
-func (p *product) Resources() (metrics.Resources, bool) { return metrics.Resources{}, false }
+// Resources implements metrics.Server. Where the kernel does not count by groups, the runs' own reports count.
+func (p *product) Resources() (metrics.Resources, bool) {
+	used, ok := p.runs.UsageOfAll()
+	if !ok {
+		return metrics.Resources{}, false
+	}
+	out := metrics.Resources{}
+	for _, f := range []struct{ from, to *int64 }{{used.MemoryBytes, &out.Memory}, {used.ReadBytes, &out.BytesRead},
+		{used.WriteBytes, &out.BytesWritten}} {
+		if f.from != nil { // without a run there is no figure
+			*f.to = *f.from
+		}
+	}
+	if used.CPU != nil {
+		out.CPU = used.CPU.Seconds()
+	}
+	return out, true
+}
 
 // log is the configuration of the log.
 func (cfg *serveConfig) log(stderr io.Writer) logs.Options {

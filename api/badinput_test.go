@@ -76,6 +76,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false},
 		{"passkeys", "text", false, false}, {"extensions", "uses", false, false},
 		{"startWithServer", "boolean", false, false}, {"limits", "limits", false, false},
+		{"freezeAfter", "count", false, false},
 		{"args", "list", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true},
 		{"username", "text", true, false},
@@ -138,6 +139,8 @@ func wrongTypes(kind string) []any {
 		return []any{1, 0, -1.5, true, false, object, map[string]any{}, list, []any{}, []any{"x"}}
 	case "integer":
 		return []any{"1", "", true, object, list, []any{1}, 1.5, 0, -1, 1e99, 99999999999999999999.0}
+	case "count": // 0 is one
+		return []any{"1", "", true, object, list, []any{1}, 1.5, -1, 2592001, 1e99, 99999999999999999999.0}
 	case "boolean":
 		return []any{"true", "", 0, 1, 0.5, object, list, []any{true}}
 	case "list":
@@ -179,7 +182,7 @@ func (b bodied) memberCases(m member) (out []badCase) {
 	if m.required {
 		add("null", nil)
 	}
-	if m.kind == "integer" || m.kind == "boolean" || m.kind == "object" || m.kind == "uses" || m.kind == "limits" {
+	if m.kind == "integer" || m.kind == "count" || m.kind == "boolean" || m.kind == "object" || m.kind == "uses" || m.kind == "limits" {
 		return out
 	}
 	texts := append(controlText(), strings.Repeat("x", 300<<10))

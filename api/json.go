@@ -195,6 +195,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.raw("extensions", string(p.Extensions))
 	o.text("passkeys", p.Passkeys)
 	rareMember(o, "limits", p.Limits)
+	orNullMember(o, "freezeAfter", p.FreezeAfter, (*object).int)
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

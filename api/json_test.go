@@ -70,7 +70,8 @@ func drawProfile(t *rapid.T) profileJSON {
 		Extensions: rawUses(rapid.SampledFrom([]string{`[]`, `[{"id":"e","enabled":true}]`}).Draw(t, "extensions")),
 		AllowHosts: rawStrings(raw.Draw(t, "allowed")), DenyHosts: rawStrings(raw.Draw(t, "denied")),
 		Args: rawStrings(raw.Draw(t, "args")), TemplateID: maybe(t, text),
-		Headless: maybe(t, rapid.Bool()), IdleTimeoutMs: maybe(t, number), MaxRunMs: maybe(t, number), Status: "running",
+		Headless: maybe(t, rapid.Bool()), IdleTimeoutMs: maybe(t, number), FreezeAfter: maybe(t, number),
+		MaxRunMs: maybe(t, number), Status: "running",
 		DiskBytes: number.Draw(t, "bytes"), CreatedAt: runs.Millis(at.Draw(t, "created")), UpdatedAt: runs.Millis(at.Draw(t, "updated"))}
 	if s := maybe(t, at); s != nil {
 		p.LastStartedAt = new(runs.Millis(*s))

@@ -30,6 +30,7 @@ var memberMessages = map[string]string{
 	"browserVersion":    `Enter a major version from "1" to "999".`,
 	"deviceScaleFactor": "Enter a pixel ratio from 0.5 to 5.",
 	"geolocation":       `Enter a latitude (-90 to 90), a longitude (-180 to 180) and an accuracy (0 to 100,000 m), or "auto" or "off".`,
+	"freezeAfter":       "Enter a time from 0 to 2,592,000 seconds (30 days); 0: never.",
 	"height":            "Enter a height from 240 to 4,320 pixels.",
 	"host":              enterHost,
 	"idleTimeoutMs":     "Enter a time from 1 second to 30 days, in milliseconds: 1,000 to 2,592,000,000.",

@@ -67,12 +67,14 @@ func eventsOperation() *huma.Operation {
 	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `batch_created` for many, `updated`, " +
 		"`status`, `deleted`, `restored`, `batch_changed` for those of a job), `job.*` of the key's own jobs " +
 		"(`created`, `progress`, `ended`), `browser.*` for administrators that see all workspaces (`progress`, `installed`, `failed`), " +
-		"`run.*` (`started`, `updated`, `expiring`, `fallback`, `ended`), `proxy.*` (`created`, `imported` for a whole list, `updated`, " +
+		"`run.*` (`started`, `updated`, `expiring`, `fallback`, `frozen`, `thawed`, `ended`), " +
+		"`proxy.*` (`created`, `imported` for a whole list, `updated`, " +
 		"`checked`, `all_checked` for many at once, `died`, `returned`, `exit_changed`, `deleted`), `key.*` and `capability.*` " +
 		"(`created`, `revoked`).\n\n" +
 		"`run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or because of its `maxRun` (`reason`). With " +
 		"`endsAt` null it continues after all. `run.fallback` says that a run's proxy (`from`) is dead (`code`), and that the run uses " +
-		"another (`to`). `events.lost` comes first if the `Last-Event-ID` is no longer known: read everything again.\n\n" +
+		"another (`to`). `run.frozen` says that a browser that nobody needs was stopped (`since`), and `run.thawed` that it goes on. " +
+		"`events.lost` comes first if the `Last-Event-ID` is no longer known: read everything again.\n\n" +
 		"Something is sent at least every 15 s. A reader that does not keep up is disconnected. One key holds at most a quarter of " +
 		"the server's connections for streams, clients, live views, files and single checks: 429 `too_many_connections`.\n\n" +
 		"Scope: `read`."

@@ -49,6 +49,7 @@ type ProfileInput struct {
 	Extensions        opt[[]extensionUse] `json:"extensions,omitempty" doc:"At most 20 extensions of the same workspace, loaded before the first page. Replaces the list. They apply from the next start." example:"[{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"enabled\":true}]"`
 	Passkeys          opt[string]         `json:"passkeys,omitempty" enum:"off,auto,ask" doc:"Whether pages make and use passkeys (docs/passkeys.md). off (the default): they have none of the profile's. auto: they do so by themselves. ask: a person allows each use in the live view. Applies from the next start."`
 	Limits            opt[runLimits]      `json:"limits,omitempty" doc:"What the run may use of the machine, where the kernel lets the server limit it (docs/limits.md). null, and each member that is absent: as the server's --run-memory, --run-cpu and --run-pids say. Takes effect at once; a limit of memory below what the run has is pending."`
+	FreezeAfter       opt[int64]          `json:"freezeAfter,omitempty" minimum:"0" maximum:"2592000" doc:"After so many seconds the processes of a browser that nobody needs are stopped where they are, and its memory is given back (docs/limits.md). It goes on at once when somebody comes. 0: never. null (the default): as the server's --freeze-after says. Applies from the next start."`
 	Consistency       opt[string]         `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
@@ -86,6 +87,7 @@ var settings = []setting{
 	newSetting("extensions", runs.NextStart, "[]", jsonUses, (*faults).extensionUses),
 	newSetting("passkeys", runs.NextStart, "off", text[string], nil),
 	newSetting("limits", runs.AtOnce, nil, jsonText[runLimits], nil),
+	newSetting("freezeAfter", runs.NextStart, nil, pointer[int64], nil),
 	newSetting("consistency", runs.NoEffect, "warn", text[string], nil),
 }
 

@@ -53,6 +53,7 @@ type profileJSON struct {
 	Extensions        rawUses         `json:"extensions"`
 	Passkeys          string          `json:"passkeys" enum:"off,auto,ask"`
 	Limits            *runLimits      `json:"limits"`
+	FreezeAfter       *int64          `json:"freezeAfter"`
 	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *profileRunJSON `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *runs.End       `json:"lastRun" doc:"How the last run ended."`
@@ -135,7 +136,8 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts), LogHosts: row.LogHosts,
 		Temporary: row.Temporary, Snapshots: row.Snapshots, Args: rawStrings(row.Args), TemplateID: row.TemplateID,
 		StartWithServer: row.StartWithServer, Extensions: rawUses(row.Extensions), Passkeys: row.Passkeys,
-		DiskBytes: row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
+		FreezeAfter: row.FreezeAfter,
+		DiskBytes:   row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
 		CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
 	}
 	var err error

@@ -27,6 +27,7 @@ func settingSamples() map[string]string {
 		"passkeys":        `"ask"`,
 		"startWithServer": `true`,
 		"limits":          `{"memoryMb":512}`,
+		"freezeAfter":     `600`,
 		"extensions":      `[{"id":"e","enabled":false}]`}
 }
 

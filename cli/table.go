@@ -136,6 +136,7 @@ func settings() []flag {
 		b("headless?", "Start without a window."), b("allow-host[]=allowHosts", "Only these hosts may be reached."),
 		b("deny-host[]=denyHosts", "These hosts may not be reached."), b("max-run~=maxRunMs", "End a run after this time."),
 		b("idle-timeout~=idleTimeoutMs", "End a run that nobody has driven for this time."),
+		b("freeze-after#=freezeAfter", "Freeze a run that nobody has needed for so many seconds; 0: never."),
 		b("start-with-server?", "Start it with the server."), b("snapshots", "Keep snapshots of its data.").in("on,off")}
 }
 

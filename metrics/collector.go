@@ -94,7 +94,7 @@ func (c *collector) read() *reading {
 		requests: s.Server.Requests(), kept: s.Server.Kept(), backup: s.Server.BackedUp()}
 	if r.resources, r.kernel = s.Server.Resources(); !r.kernel {
 		t := r.runs.Totals
-		r.resources = Resources{CPU: float64(t.CPUMs) / 1000, Memory: t.MemoryBytes + t.OwnBytes, OOMs: r.runs.Ends["out_of_memory"]}
+		r.resources = Resources{CPU: float64(t.CPUMs) / 1000, Memory: t.MemoryBytes + t.OwnBytes}
 	}
 	return r
 }

@@ -42,9 +42,9 @@ type Server interface {
 
 // Resources are sums over all runs, as the kernel counts them. Times are in seconds, sizes in bytes.
 type Resources struct {
-	CPU                           float64 // since the server started, ended runs included
-	Memory                        int64
-	BytesRead, BytesWritten, OOMs int64 // since the server started; OOMs are ends of runs for want of memory
+	CPU                     float64 // since the server started, ended runs included
+	Memory                  int64
+	BytesRead, BytesWritten int64 // since the server started
 }
 
 // Kept is what the store of snapshots holds, in files and bytes.

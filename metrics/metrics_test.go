@@ -43,7 +43,7 @@ func (server) Requests() map[string]int64 { return words("1xx", "2xx", "3xx", "4
 func (server) Kept() Kept                 { return Kept{1, 2} }
 func (s server) BackedUp() time.Time      { return s.backup }
 func (s server) Resources() (Resources, bool) {
-	return Resources{CPU: 1.5, Memory: 2, BytesRead: 3, BytesWritten: 4, OOMs: 5}, s.kernel
+	return Resources{CPU: 1.5, Memory: 2, BytesRead: 3, BytesWritten: 4}, s.kernel
 }
 
 func words(names ...string) map[string]int64 {
@@ -94,7 +94,8 @@ func TestScrape(t *testing.T) {
 	s := full()
 	text := scrape(t, New(s, slog.New(slog.DiscardHandler)))
 	for _, want := range []string{`warren_runs{state="running"} 1000`, `warren_relay_bytes_total{direction="up"} 1.125899906842624e+15`,
-		`warren_start_phase_seconds_count{phase="ready"} 1.2345678e+07`, `warren_runs_oom_total 5`, `warren_runs_memory_bytes 2`,
+		`warren_start_phase_seconds_count{phase="ready"} 1.2345678e+07`, `warren_runs_oom_total 1.23456789e+08`,
+		`warren_runs_memory_bytes 2`,
 		`warren_backup_timestamp_seconds 1.8e+09`, `warren_build_info{commit="c",go="go1",version="v1"} 1`, "process_open_fds",
 		"go_goroutines", `warren_runs_io_bytes_total{direction="read"} 3`, `warren_proxy_rotations_total{result="same"} 0`} {
 		if !strings.Contains(text, want) {

@@ -24,6 +24,8 @@ func runMetrics() []metric {
 			return map[string]float64{"starting": float64(r.runs.Starting), "running": float64(r.runs.Running),
 				"stopping": float64(r.runs.Stopping)}
 		}),
+		gauge("warren_runs_frozen", "Running browsers that are frozen, since nobody needs them.",
+			func(r *reading) float64 { return float64(r.runs.Frozen) }),
 		gauge("warren_runs_launching", "Browsers that are being launched.",
 			func(r *reading) float64 { return float64(r.runs.Launching) }),
 		gauge("warren_runs_warm", "Browsers that are up for a start (--warm).", func(r *reading) float64 { return float64(r.runs.Warm) }),
@@ -67,7 +69,7 @@ func usageMetrics() []metric {
 		gauge("warren_runs_processes", "Processes of all browsers.", func(r *reading) float64 { return float64(r.runs.Totals.Processes) }),
 		counter("warren_runs_cpu_seconds_total", "Processor time of all runs.", func(r *reading) float64 { return r.resources.CPU }),
 		counter("warren_runs_oom_total", "Runs that ended for want of memory.",
-			func(r *reading) float64 { return float64(r.resources.OOMs) }),
+			func(r *reading) float64 { return float64(r.runs.Ends["out_of_memory"]) }),
 		{name: "warren_runs_io_bytes_total", help: "Bytes that all runs read from disks and wrote to them; only where the kernel tells.",
 			label: "direction", kind: prometheus.CounterValue, values: func(r *reading) map[string]float64 {
 				if !r.kernel {

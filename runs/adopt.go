@@ -70,6 +70,11 @@ func (m *Manager) Adopt(ctx context.Context) error {
 	now.wg.Wait()
 	m.sweepGroups()
 	m.inBackground(func() { m.catchUp(answering) })
+	m.inBackground(func() {
+		if n := m.groups.tree.RemoveStale(); n > 0 {
+			m.log.Info("control groups that servers of other data folders have left are removed", "groups", n)
+		}
+	})
 	// Without a run, a profile that is starting or stopping is stopped.
 	return m.store.Write(ctx, func(q *store.Queries) error {
 		for _, status := range []string{"starting", "stopping"} {
@@ -172,6 +177,7 @@ func (m *Manager) syncState(ctx context.Context, r *run, state *shim.State) {
 	r.reconciling.Lock()
 	r.proxies, r.upstreamAt, r.proxyOverride = state.Upstreams, state.UpstreamAt, state.ForOnce
 	r.reconciling.Unlock()
+	r.setFrozen(state.FrozenSince)
 	r.mu.Lock()
 	a := *r.answer
 	a.known = true

@@ -33,6 +33,7 @@ type Config struct {
 	MaxQueue         int           // starts that may wait for their turn
 	QueueTimeout     time.Duration // how long a start waits for a free slot
 	Limits           Limits        // of runs whose profile does not say
+	FreezeAfter      time.Duration // how long nobody has needed a run that is frozen, where its profile does not say; 0: it never is
 	StartTimeout     time.Duration // how long a browser may take until it accepts commands
 	OrphanGrace      time.Duration // how long a run lives without a server
 	TrashDays        int           // days until deleted profiles are removed

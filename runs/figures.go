@@ -13,6 +13,7 @@ import (
 // Figures are the counts of a manager since it was made, and the state of its runs.
 type Figures struct {
 	Starting, Running, Stopping int
+	Frozen                      int // of Running
 	Launching, Warm             int
 	Queued, Refused             int64                      // starts
 	Starts                      map[string]int64           // by result: ok, or the code of the problem
@@ -87,6 +88,7 @@ func (m *Manager) Figures() Figures {
 			f.Starting++
 		case running:
 			f.Running++
+			f.Frozen += r.countFrozen()
 		case stopping:
 			f.Stopping++
 		}

@@ -26,8 +26,11 @@ func (g *groups) of(row store.Profile) Limits { return limitsFrom(row.Limits, g.
 const warmGroup = "warm-"
 
 // openGroups finds where runs get control groups, and says in one line what there is.
-func openGroups(data string, limits Limits, log *slog.Logger) *groups {
-	tree := cgroup.Open(GroupsName(data))
+func openGroups(cfg Config, log *slog.Logger) *groups {
+	tree, limits := cgroup.Open(GroupsName(cfg.Data)), cfg.Limits
+	if cfg.FreezeAfter > 0 && !tree.CanFreeze() {
+		log.Warn("runs are not frozen", "by", tree.Support().String(), "advice", tree.Support().Advice)
+	}
 	if s := tree.Support(); len(s.Missing) > 0 {
 		log.Warn("runs are not limited in every way", "by", s.String(), "advice", s.Advice)
 	} else {

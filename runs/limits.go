@@ -3,14 +3,16 @@ package runs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"warren/cgroup"
 	"warren/shim"
+	"warren/store"
 )
 
-// Says what a run may use of the machine, and what it has used when it ends.
+// Says what a run may use of the machine, when it is frozen, and what it has used when it ends.
 
 // The bounds of a run's limits. A browser with one empty tab takes 150 MiB and 200 threads.
 const (
@@ -89,4 +91,16 @@ func (l *End) setUsage(used cgroup.Usage, e shim.End) {
 			l.Memory.Tab.HeapBytes = &t.Bytes
 		}
 	}
+}
+
+// freezeAfter returns how long nobody has needed a profile's run that is frozen; 0: it never is. server is for profiles
+// that do not say. A run with a window is never frozen: who comes back to the window could not thaw it.
+func freezeAfter(row store.Profile, server time.Duration, headless bool) time.Duration {
+	switch {
+	case !headless:
+		return 0
+	case row.FreezeAfter != nil:
+		return time.Duration(*row.FreezeAfter) * time.Second
+	}
+	return server
 }

@@ -166,8 +166,12 @@ func (m *Manager) usage(ctx context.Context, r *run) *Usage {
 	return u
 }
 
-// UsageOfAll adds up what all runs with a control group use now, and returns their number.
-func (m *Manager) UsageOfAll() (sum cgroup.Usage, counted int) {
+// UsageOfAll adds up what all runs with a control group have used since this server started, and what they use now. ok is false where the
+// kernel does not count memory and processor time by groups.
+func (m *Manager) UsageOfAll() (sum cgroup.Usage, ok bool) {
+	m.tally.mu.Lock()
+	sum = m.tally.used
+	m.tally.mu.Unlock()
 	m.mu.Lock()
 	var all []*cgroup.Group
 	for _, r := range m.byProfile {
@@ -179,5 +183,5 @@ func (m *Manager) UsageOfAll() (sum cgroup.Usage, counted int) {
 	for _, g := range all {
 		sum.Add(g.Usage())
 	}
-	return sum, len(all)
+	return sum, m.groups.tree.Counts()
 }

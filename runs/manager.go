@@ -76,7 +76,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 		}
 	}
 	m := &Manager{cfg: cfg, log: log, queue: queue{limit: cfg.MaxRunning}, warm: newWarmRuns(),
-		groups: openGroups(cfg.Data, cfg.Limits, log), store: st, events: ev, pool: px, exe: exe,
+		groups: openGroups(cfg, log), store: st, events: ev, pool: px, exe: exe,
 		dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, startSem: make(chan struct{}, cfg.MaxStarting), leakTestSem: make(chan struct{}, 1), byProfile: map[string]*run{},
 		byCap: map[[32]byte]*Capability{}, pendingEnds: map[string][]*pendingEnd{}, pickedProxies: map[string]string{}}
@@ -135,8 +135,7 @@ func (m *Manager) Status(profileID, resting string) (string, *Info) {
 	case r.answer == nil || r.state == starting:
 		return r.state.String(), nil
 	}
-	j := r.answer.Info
-	j.Status = r.state.String()
+	j := r.info()
 	return j.Status, &j
 }
 
@@ -290,9 +289,7 @@ func (m *Manager) List(sees store.Scope, workspace string) []Info {
 	for _, r := range all {
 		r.mu.Lock()
 		if r.answer != nil && (r.state == running || r.state == stopping) {
-			j := r.answer.Info
-			j.Status = r.state.String()
-			out = append(out, j)
+			out = append(out, r.info())
 		}
 		r.mu.Unlock()
 	}

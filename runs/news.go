@@ -14,7 +14,7 @@ type statusEvent struct {
 	Status string `json:"status"`
 }
 
-// runEvent is the data of run.updated.
+// runEvent is the data of run.updated and run.thawed.
 type runEvent struct {
 	ID    string `json:"id"`
 	RunID string `json:"runId"`
@@ -43,6 +43,13 @@ type expiringEvent struct {
 	ID     string     `json:"id"`
 	Reason string     `json:"reason"`
 	RunID  string     `json:"runId"`
+}
+
+// frozenEvent is the data of run.frozen. That of run.thawed is a runEvent.
+type frozenEvent struct {
+	ID    string    `json:"id"`
+	RunID string    `json:"runId"`
+	Since time.Time `json:"since,format:'2006-01-02T15:04:05.000Z07:00'"`
 }
 
 // fallbackEvent is the data of run.fallback: the run continues through the next proxy.

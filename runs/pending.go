@@ -63,6 +63,7 @@ func fixedSettings(row store.Profile) []fixedSetting {
 		{name: "backgroundTraffic", value: row.BackgroundTraffic},
 		{name: "idleTimeoutMs", value: text(row.IdleTimeoutMs)},
 		{name: "maxRunMs", value: text(row.MaxRunMs)},
+		{name: "freezeAfter", value: text(row.FreezeAfter), absent: "null"},
 		{name: "extensions", value: row.Extensions, absent: "[]"},
 		{name: "passkeys", value: row.Passkeys, absent: "off"},
 	}

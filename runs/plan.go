@@ -137,6 +137,7 @@ func (m *Manager) planSpec(p *plan, o Options) error {
 	if row.IdleTimeoutMs != nil {
 		p.spec.Idle = time.Duration(*row.IdleTimeoutMs) * time.Millisecond
 	}
+	m.planFreezing(p, row)
 	if err := m.planLocal(p); err != nil {
 		return err
 	}
@@ -320,4 +321,15 @@ func isReserved(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	return last == name || slices.Contains([]string{"test", "localhost", "example", "invalid", "local", "internal"}, last) ||
 		strings.HasSuffix(name, "home.arpa")
+}
+
+// planFreezing plans when the run is frozen.
+func (m *Manager) planFreezing(p *plan, row store.Profile) {
+	after := freezeAfter(row, m.cfg.FreezeAfter, p.spec.Headless)
+	switch tree := m.groups.tree; {
+	case tree.CanFreeze():
+		p.spec.FreezeAfter = after
+	case after > 0 && row.FreezeAfter != nil: // serve has said it once of its own
+		p.warnings = append(p.warnings, Warning{"freeze_missing", "This server cannot freeze runs: " + tree.Support().String() + "."})
+	}
 }

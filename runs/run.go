@@ -31,6 +31,7 @@ type run struct {
 	packages     []string     // SHA-256 of the packages of extensions that it loads or has loaded
 	pendingCheck *exitLookup  // the exit check that outlasted the start
 	waiters      int          // callers that wait for the start
+	frozenSince  *time.Time   // nil: the browser is not frozen
 	client       *shim.Client
 
 	debugKey string // the key for which the debug port is open; "" none
@@ -270,7 +271,9 @@ func (m *Manager) supervise(r *run) {
 	r.mu.Unlock()
 	last := newEnd(r.id, startedAt, r.client.End())
 	end := r.client.End()
-	last.setUsage(m.groups.end(r.profileID, r.group()), end)
+	used := m.groups.end(r.profileID, r.group())
+	last.setUsage(used, end)
+	m.tally.addUsed(used)
 	m.tally.end(r, last.Reason, end)
 	m.finish(r, last)
 }
@@ -307,8 +310,12 @@ func newEnd(runID string, startedAt time.Time, e shim.End) *End {
 
 // onNotice handles a notice of the run's process.
 func (m *Manager) onNotice(r *run, n shim.Notice) {
-	if n.Reason == shim.ReasonMoved {
+	switch n.Reason {
+	case shim.ReasonMoved:
 		m.proxyFailed(r, n)
+		return
+	case shim.ReasonFrozen:
+		m.onFrozen(r, n.Since)
 		return
 	}
 	var ends *time.Time
@@ -326,4 +333,45 @@ func (r *run) group() *cgroup.Group {
 		return nil
 	}
 	return r.startedWith.Group
+}
+
+// onFrozen handles the notice that the run's browser is frozen; nil: that it goes on.
+func (m *Manager) onFrozen(r *run, since *time.Time) {
+	if !r.setFrozen(since) {
+		return
+	}
+	if since == nil {
+		m.publish(r, "run.thawed", runEvent{r.profileID, r.id})
+		return
+	}
+	m.publish(r, "run.frozen", frozenEvent{r.profileID, r.id, since.UTC().Truncate(time.Millisecond)})
+}
+
+// setFrozen sets since when the run's browser is frozen, and reports whether that is news.
+func (r *run) setFrozen(since *time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	same := r.frozenSince == since || r.frozenSince != nil && since != nil && r.frozenSince.Equal(*since)
+	r.frozenSince = since
+	return !same
+}
+
+// info returns what everybody may know of the run. r.mu is held, and the run has an answer.
+func (r *run) info() Info {
+	j := r.answer.Info
+	j.Status = r.state.String()
+	if r.frozenSince != nil {
+		j.FrozenSince = new(r.frozenSince.UTC().Truncate(time.Millisecond))
+	}
+	return j
+}
+
+// countFrozen returns 1 for a run whose browser is frozen, else 0.
+func (r *run) countFrozen() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.frozenSince == nil {
+		return 0
+	}
+	return 1
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"warren/cgroup"
 	"warren/problem"
 	"warren/shim"
 	"warren/tally"
@@ -23,6 +24,7 @@ type runTally struct {
 	living map[*run]shim.Stats // the last report of each run
 	ended  Totals              // of runs that have ended
 	asked  time.Time           // when all runs were last asked
+	used   cgroup.Usage        // of the groups of runs that have ended: what only grows
 }
 
 // Totals are sums over runs. Those of runs that ended since the server started are in all but the gauges.
@@ -92,6 +94,14 @@ func (t *runTally) report(r *run, s shim.Stats) {
 	if _, ok := t.living[r]; ok {
 		t.living[r] = s
 	}
+}
+
+// addUsed adds what the group of a run had used when it ended.
+func (t *runTally) addUsed(of cgroup.Usage) {
+	of.MemoryBytes, of.PeakBytes, of.PIDs = nil, nil, nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used.Add(of)
 }
 
 // end counts the end of a run. What it has used stays in the sums.

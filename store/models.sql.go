@@ -159,6 +159,7 @@ type Profile struct {
 	Passkeys          string
 	StartWithServer   bool
 	Limits            *string
+	FreezeAfter       *int64
 }
 
 type Proxy struct {

@@ -155,6 +155,7 @@ func rowsSince() map[int64][]string {
 				"SELECT seq, at, key_id, workspace_id, action, object_id, result FROM audit",
 		},
 		19: {"INSERT INTO webhooks (id, url, secret, events, created_at, updated_at) VALUES ('ws', x'01', x'02', '[\"*\"]', 1, 2)"},
+		20: {"UPDATE profiles SET freeze_after = 600 WHERE id = 'p'"},
 	}
 }
 

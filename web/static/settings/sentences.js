@@ -26,6 +26,8 @@ const EVENTS = {
   'run.updated': ({ profile }) => html`The exit or the place of ${profile} changed`,
   'run.expiring': ({ profile }) => html`The browser of ${profile} closes soon`,
   'run.fallback': ({ profile, data }) => html`${profile} goes on through ${data.to ? html`<${ProxyName} id=${data.to} />` : 'another proxy'}`,
+  'run.frozen': ({ profile }) => html`The browser of ${profile} is frozen`,
+  'run.thawed': ({ profile }) => html`The browser of ${profile} goes on`,
   'run.ended': ({ profile, data }) => html`The browser of ${profile} ended: ${endWords(data).toLowerCase()}`,
   'proxy.created': ({ proxy }) => html`${proxy} was added`,
   'proxy.updated': ({ proxy, data }) => html`${proxy} was changed${changedWords(data.changed)}`,

@@ -34,6 +34,7 @@ export function toValues(profile, workspace = '') {
     screen: p.screen ? [p.screen.width, p.screen.height, p.screen.deviceScaleFactor].filter((n) => n != null).join(' × ') : '',
     idleTimeoutMs: minutes(p.idleTimeoutMs),
     maxRunMs: minutes(p.maxRunMs),
+    freezeAfter: p.freezeAfter == null ? '' : String(p.freezeAfter),
     allowLocal: (p.allowLocal || []).join('\n'),
     allowHosts: (p.allowHosts || []).join('\n'),
     denyHosts: (p.denyHosts || []).join('\n'),
@@ -85,6 +86,7 @@ export function toBody(values) {
     screen: width === undefined ? null : { width, height, ...(deviceScaleFactor === undefined ? {} : { deviceScaleFactor }) },
     idleTimeoutMs: milliseconds(values.idleTimeoutMs),
     maxRunMs: milliseconds(values.maxRunMs),
+    freezeAfter: values.freezeAfter.trim() ? number(values.freezeAfter) : null,
     allowLocal: linesOf(values.allowLocal),
     allowHosts: linesOf(values.allowHosts),
     denyHosts: linesOf(values.denyHosts),
@@ -175,6 +177,7 @@ export const FIELDS = [
   { label: 'Chrome switches', names: ['args'], words: text('args', 'None') },
   { label: 'Start with the server', names: ['startWithServer'], words: ({ startWithServer }) => (startWithServer ? 'Yes' : 'No') },
   { label: 'Limits of the run', names: ['limits'], words: ({ limits }) => limitWords(limits) || 'As the server says' },
+  { label: 'Freeze', names: ['freezeAfter'], words: text('freezeAfter', 'As the server says') },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },
   { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
 ];
