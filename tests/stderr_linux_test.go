@@ -2,6 +2,7 @@ package tests
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -97,8 +98,10 @@ func logsToNobody(t *testing.T, stderr *os.File, then func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	defer cancel()
 	for range 30 { // more than 4 KiB of lines
-		q, err := http.NewRequestWithContext(t.Context(), "GET", base+apiPrefix+"/profiles", nil)
+		q, err := http.NewRequestWithContext(ctx, "GET", base+apiPrefix+"/profiles", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
