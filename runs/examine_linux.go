@@ -41,8 +41,8 @@ func filesFinding() Finding {
 	return f
 }
 
-// canSandbox reports whether the Chrome at a path can make its sandbox as an ordinary user: in a user namespace, or by the helper beside it,
-// which becomes root where the kernel lets it (Chromium, docs/linux/sandboxing.md; PR_SET_NO_NEW_PRIVS(2const)).
+// canSandbox reports whether the Chrome at a path can make its sandbox as an ordinary user (Chromium, docs/linux/sandboxing.md). It needs a
+// user namespace, or the helper beside it, which becomes root where the kernel lets it (PR_SET_NO_NEW_PRIVS(2const)).
 func canSandbox(path string) bool {
 	// The kernel makes the namespace before it looks for the program, which does not exist.
 	_, err := syscall.ForkExec("/dev/null/none", nil, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}})

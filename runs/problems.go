@@ -121,8 +121,8 @@ func (m *Manager) startProblem(err error) error {
 	return p.With(output).Because(err)
 }
 
-// killedBy completes a message about a process that died during a start, with the signal and a hint at low memory. It knows what Chrome says
-// that can make no sandbox (content/browser/zygote_host/zygote_host_impl_linux.cc).
+// killedBy completes a message about a process that died during a start, with the signal and a hint at low memory. It knows what Chrome
+// says that can make no sandbox (content/browser/zygote_host/zygote_host_impl_linux.cc).
 func killedBy(f *shim.Failure) string {
 	switch {
 	case strings.Contains(strings.Join(f.Lines, "\n"), "No usable sandbox!"):
