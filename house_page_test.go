@@ -38,8 +38,8 @@ func TestHousePage(t *testing.T) {
 		"by the server": {`package api; var _ = store.ByServer("profile.start", "", "", nil)`, "", `no sentence for "profile.start"`},
 		"a handler's":   {`package api; var _ = s.audit(ctx, "profile.start", "", "", nil)`, "", `no sentence for "profile.start"`},
 		"of nothing":    {`package api`, row, `"profile.start" is no action`},
-		"without words": {`package api; var _ = s.audit(ctx, "profile.start", "", "", nil)`, "    ['profile.start', '', 'start', '', profile],\n",
-			`no sentence for "profile.start"`},
+		"without words": {`package api; var _ = s.audit(ctx, "profile.start", "", "", nil)`,
+			"    ['profile.start', '', 'start', '', profile],\n", `no sentence for "profile.start"`},
 	} {
 		bite(t, (&pageWords{audited: x.rows}).actions, example{name, map[string]string{"api/audit_actions.go": x.source}, x.want})
 	}

@@ -183,7 +183,8 @@ func (h *byHand) proxyDrawer() {
 func (h *byHand) section(id string, texts ...string) {
 	h.person.t.Helper()
 	h.person.goes("#/settings/" + id)
-	h.until(fmt.Sprintf("document.querySelector('.settings-nav [aria-current=page]')?.hash === '#/settings/%s'", regexp.MustCompile(`^\w+`).FindString(id)))
+	h.until(fmt.Sprintf("document.querySelector('.settings-nav [aria-current=page]')?.hash === '#/settings/%s'",
+		regexp.MustCompile(`^\w+`).FindString(id)))
 	for _, text := range texts {
 		h.reads(".settings", text)
 	}

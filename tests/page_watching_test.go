@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// webhooksByHand: a person adds a webhook, sees its secret once, tests it, finds a message that was not taken, sends it again, changes the
-// secret, switches the webhook off and deletes it.
+// webhooksByHand: a person adds a webhook, sees its secret once, tests it, and sends a message again that was not taken. Then the secret is
+// changed, and the webhook is switched off and deleted.
 func (h *byHand) webhooksByHand() {
 	var broken atomic.Bool
 	signed := make(chan string, 100)

@@ -10,15 +10,16 @@ import (
 func watched(method, path string) (int, any) {
 	entry := func(n int, action, result, key string, detail map[string]any) any {
 		return map[string]any{"id": fmt.Sprint("e", n), "seq": n, "at": "2026-11-28T20:00:00.000Z", "action": action, "result": result,
-			"keyId": key, "keyName": "ci", "parentId": nil, "workspaceId": "default", "objectId": "p1", "remote": "2001:db8::1234:5678:9abc:def0",
-			"requestId": "r", "detail": detail}
+			"keyId": key, "keyName": "ci", "parentId": nil, "workspaceId": "default", "objectId": "p1",
+			"remote": "2001:db8::1234:5678:9abc:def0", "requestId": "r", "detail": detail}
 	}
 	mib := func(n int) int { return n << 20 }
 	switch {
 	case strings.HasPrefix(path, "/api/v1/audit"):
 		data := []any{
 			entry(6, "profile.update", "ok", "k", map[string]any{"changed": []string{"name", "notes", "limits"},
-				"from": map[string]any{"name": "Shop", "limits": nil}, "to": map[string]any{"name": "Shop of Ann", "limits": map[string]any{"pids": 9}}}),
+				"from": map[string]any{"name": "Shop", "limits": nil},
+				"to":   map[string]any{"name": "Shop of Ann", "limits": map[string]any{"pids": 9}}}),
 			entry(5, "profile.start", "browser_failed", "k", map[string]any{}),
 			entry(4, "profile.delete", "forbidden", "k", map[string]any{}),
 			entry(3, "a.newer_one", "ok", "k", map[string]any{}),
@@ -45,9 +46,11 @@ func logAndLimits(t *testing.T, d *driven) {
 	p.eval("location.hash = '#/settings/activity'", nil)
 	for _, width := range []int{1280, 1000} {
 		p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false})
-		for _, words := range []string{"Key ci changed Shop 1: name Shop → Shop of Ann, notes, limits", "Key ci could not start Shop 1", "Failed",
-			"The browser did not start", "Key ci was not allowed to delete Shop 1", "Key ci: a.newer_one",
-			"Warren deleted Shop 1, as its days in the trash were over", "The server’s key could not create Shop 1", "A quota is used up"} {
+		for _, words := range []string{"Key ci changed Shop 1: name Shop → Shop of Ann, notes, limits",
+			"Key ci could not start Shop 1", "Failed", "The browser did not start", "Key ci was not allowed to delete Shop 1",
+			"Key ci: a.newer_one",
+			"Warren deleted Shop 1, as its days in the trash were over", "The server’s key could not create Shop 1",
+			"A quota is used up"} {
 			p.until(fmt.Sprintf("document.querySelector('.grid-body').textContent.replace(/\\s+/g, ' ').includes(%q)", words))
 		}
 		var wrong []string

@@ -4,7 +4,7 @@ ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,
 SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,TemplateDialog,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,
 bytes,check,connect,count,countryName,d,diskWords,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,
 problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,usageWords,useApp,useColumns,useList,useNoStart,useNow,useProxy,
-useSort,useStore,viewOf,watchKey}from"./part-FPUQN7N2.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+useSort,useStore,viewOf,watchKey}from"./part-33EMUPFH.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
@@ -266,7 +266,7 @@ read2();return read2(),document.addEventListener("visibilitychange",visible),()=
 nge",visible)}},[api]),usage}function runColumns(usage,open){return[{id:"name",label:"Profile",min:200,grow:2,sort:"name",first:"asc",always:!0,draw:profile=>html`${profile.
 status==="running"&&html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.
 name}<//></button><${Temporary} of=${profile} />`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit} run=${run||{}} />`},{id:"\
-for",label:"Running for",width:122,sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:196,numeric:!0,
+for",label:"Running for",width:122,sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:208,numeric:!0,
 rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},{id:"traffic",label:"Traffic",width:160,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},
 {id:"disk",label:"Disk",width:190,rank:9,hidden:!0,draw:({id})=>html`<${Disk} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,draw:({
 id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity} effective=${run?.effective} />`},

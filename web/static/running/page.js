@@ -58,7 +58,7 @@ function runColumns(usage, open) {
     { id: 'name', label: 'Profile', min: 200, grow: 2, sort: 'name', first: 'asc', always: true, draw: (profile) => html`${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button><${Temporary} of=${profile} />` },
     { id: 'exit', label: 'Exit', min: 150, grow: 1.2, rank: 1, card: true, draw: ({ run }) => html`<${Exit} run=${run || {}} />` },
     { id: 'for', label: 'Running for', width: 122, sort: 'lastStartedAt', rank: 2, card: true, draw: ({ run }) => html`<${For} run=${run} />` },
-    { id: 'resources', label: 'Resources', width: 196, numeric: true, rank: 3, card: true, draw: ({ id }) => html`<${Resources} usage=${usage} id=${id} />` },
+    { id: 'resources', label: 'Resources', width: 208, numeric: true, rank: 3, card: true, draw: ({ id }) => html`<${Resources} usage=${usage} id=${id} />` },
     { id: 'traffic', label: 'Traffic', width: 160, numeric: true, rank: 5, draw: ({ id }) => html`<${Traffic} usage=${usage} id=${id} />` },
     { id: 'disk', label: 'Disk', width: 190, rank: 9, hidden: true, draw: ({ id }) => html`<${Disk} usage=${usage} id=${id} />` },
     { id: 'clients', label: 'Clients', width: 112, rank: 4, draw: ({ id }) => html`<${Clients} usage=${usage} id=${id} />` },

@@ -1,7 +1,6 @@
 // What one run uses, read again and again while somebody looks at it.
 import { useEffect, useState } from 'preact/hooks';
 import { useApp } from '../app-context.js';
-import { bytes } from '../format.js';
 import { html } from '../html.js';
 import { diskWords, usageWords } from './usage.js';
 
@@ -29,10 +28,10 @@ export function useRunUsage(running, path) {
 // usagePairs are the facts about a usage.
 export function usagePairs(usage) {
   if (!usage) return [];
-  const { words, more, near } = usageWords(usage);
+  const { words, most, more, near } = usageWords(usage);
   return [
     ['Uses', words && html`<span class=${near ? 'number bad-text' : 'number'} title=${more}>${words}</span>`],
-    ['Most memory so far', usage.peakMemoryBytes != null && html`<span class="number">${bytes(usage.peakMemoryBytes)}</span>`],
+    ['Most so far', most && html`<span class="number">${most}</span>`],
     ['Disk', usage.readBytes != null && html`<span class="number">${diskWords(usage.readBytes, usage.writeBytes)}</span>`],
   ];
 }

@@ -11,11 +11,22 @@ const MEMORY = {
 
 const NEAR = 0.9; // of its limit, from which the kernel takes memory back
 
-// usageWords returns {words, more, near}: memory and processor, further facts, and whether the memory is nearly used up.
+// memoryOf writes an amount of memory, in the unit of limits where there is a limit.
+function memoryOf(n, limit) {
+  return limit ? `${mebibytes(n)} MiB` : bytes(n);
+}
+
+function mebibytes(n) {
+  return number(Math.round(n / 2 ** 20));
+}
+
+// usageWords returns {words, most, more, near}: memory and processor, the most memory so far, further facts, and whether the memory is nearly used up.
 export function usageWords({ cpuPercent: cpu, memoryBytes: memory, memoryKind, memoryLimitBytes: limit, peakMemoryBytes: peak, processes, pids }) {
-  const words = [memory == null ? '' : bytes(memory) + (limit ? ` of ${bytes(limit)}` : ''), cpu == null ? '' : `CPU ${cpu < 10 ? cpu.toFixed(1) : Math.round(cpu)} %`].filter(Boolean).join(' · ');
-  const more = [MEMORY[memoryKind], peak != null && `At most ${bytes(peak)} so far`, processes != null && count(processes, 'process', 'processes'), pids != null && `${number(pids)} with threads`].filter(Boolean).join('. ');
-  return { words, more, near: Boolean(limit) && memory != null && memory >= NEAR * limit };
+  const now = memory == null ? '' : limit ? `${mebibytes(memory)} of ${memoryOf(limit, limit)}` : bytes(memory);
+  const most = peak == null ? '' : memoryOf(peak, limit);
+  const words = [now, cpu == null ? '' : `CPU ${cpu < 10 ? cpu.toFixed(1) : Math.round(cpu)} %`].filter(Boolean).join(' · ');
+  const more = [MEMORY[memoryKind], most && `At most ${most} so far`, processes != null && count(processes, 'process', 'processes'), pids != null && `${number(pids)} with threads`].filter(Boolean).join('. ');
+  return { words, most, more, near: Boolean(limit) && memory != null && memory >= NEAR * limit };
 }
 
 export function diskWords(read, written) {

@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-FPUQN7N2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-33EMUPFH.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1442,9 +1442,9 @@ effect when the browser starts next.":void 0} />
       <${NetworkFields} form=${form} workspaceId=${profile2.workspaceId} />`}<//>
     <${Traffic} path=${path} id=${profile2.id} />`}var USAGE_MS=5e3;function useRunUsage(running,path){let{api}=useApp(),[usage,setUsage]=d(null);return A(()=>{if(setUsage(null),!running)return;let ending=new AbortController,
 read=()=>document.hidden||api.get(`${path}/runs`,{limit:1},{signal:ending.signal}).then(({data})=>setUsage(data[0]?.usage??null),()=>{});read();let timer=setInterval(
-read,USAGE_MS);return()=>{ending.abort(),clearInterval(timer)}},[running,path]),usage}function usagePairs(usage){if(!usage)return[];let{words,more:more2,near}=usageWords(
-usage);return[["Uses",words&&html`<span class=${near?"number bad-text":"number"} title=${more2}>${words}</span>`],["Most memory so far",usage.peakMemoryBytes!=null&&
-html`<span class="number">${bytes(usage.peakMemoryBytes)}</span>`],["Disk",usage.readBytes!=null&&html`<span class="number">${diskWords(usage.readBytes,usage.writeBytes)}</span>`]]}function Overview({profile:profile2,path}){let app=useApp(),now=useNow(),proxy2=useProxy(profile2.proxyId),explained=useExplain(profile2,path).data,{run,lastRun,
+read,USAGE_MS);return()=>{ending.abort(),clearInterval(timer)}},[running,path]),usage}function usagePairs(usage){if(!usage)return[];let{words,most,more:more2,near}=usageWords(
+usage);return[["Uses",words&&html`<span class=${near?"number bad-text":"number"} title=${more2}>${words}</span>`],["Most so far",most&&html`<span class="number">${most}</span>`],
+["Disk",usage.readBytes!=null&&html`<span class="number">${diskWords(usage.readBytes,usage.writeBytes)}</span>`]]}function Overview({profile:profile2,path}){let app=useApp(),now=useNow(),proxy2=useProxy(profile2.proxyId),explained=useExplain(profile2,path).data,{run,lastRun,
 status}=profile2,running=status==="running",exit=running?run?.proxy:proxy2?.status==="alive"?proxy2.lastCheck:null,findings=explained?.findings||[],warnings=warningWords(
 running&&run?.warnings||[],findings),usage=useRunUsage(running,path),pending=pendingWords(running&&run?.pending||[]);return html`
     ${profile2.proxyMissing&&html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}

@@ -378,7 +378,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-32Z3AW2L.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-XBMDJJDC.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
@@ -603,11 +603,12 @@ A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} nam
 timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
     <kbd aria-hidden="true" title="Press / to search">/</kbd>
   </div>`}var MEMORY={__proto__:null,cgroup:"Memory as the kernel counts it for the run, with files in use",pss:"Memory, with its share of what processes share (PSS)",private:"\
-Memory of its processes, without what they share"},NEAR=.9;function usageWords({cpuPercent:cpu,memoryBytes:memory2,memoryKind,memoryLimitBytes:limit,peakMemoryBytes:peak,
-processes,pids}){let words=[memory2==null?"":bytes(memory2)+(limit?` of ${bytes(limit)}`:""),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} %`].filter(
-Boolean).join(" · "),more2=[MEMORY[memoryKind],peak!=null&&`At most ${bytes(peak)} so far`,processes!=null&&count(processes,"process","processes"),pids!=null&&
-`${number(pids)} with threads`].filter(Boolean).join(". ");return{words,more:more2,near:!!limit&&memory2!=null&&memory2>=NEAR*limit}}function diskWords(read,written){
-return`${bytes(read||0)} read · ${bytes(written||0)} written`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,soon,lasting,since,number,keptFor,
+Memory of its processes, without what they share"},NEAR=.9;function memoryOf(n3,limit){return limit?`${mebibytes2(n3)} MiB`:bytes(n3)}function mebibytes2(n3){return number(
+Math.round(n3/2**20))}function usageWords({cpuPercent:cpu,memoryBytes:memory2,memoryKind,memoryLimitBytes:limit,peakMemoryBytes:peak,processes,pids}){let now=memory2==
+null?"":limit?`${mebibytes2(memory2)} of ${memoryOf(limit,limit)}`:bytes(memory2),most=peak==null?"":memoryOf(peak,limit),words=[now,cpu==null?"":`CPU ${cpu<10?
+cpu.toFixed(1):Math.round(cpu)} %`].filter(Boolean).join(" · "),more2=[MEMORY[memoryKind],most&&`At most ${most} so far`,processes!=null&&count(processes,"proc\
+ess","processes"),pids!=null&&`${number(pids)} with threads`].filter(Boolean).join(". ");return{words,most,more:more2,near:!!limit&&memory2!=null&&memory2>=NEAR*
+limit}}function diskWords(read,written){return`${bytes(read||0)} read · ${bytes(written||0)} written`}export{Q,d2 as d,A2 as A,F2 as F,T2 as T,w2 as w,O,P2 as P,html,Problem,Api,Store,useStore,AppContext,useApp,useNow,span,ago,moment,soon,lasting,since,number,keptFor,
 count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,memoryWords,problemWords,
 problemTitle,Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,copyText,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,
 Router,href,activityOf,checkMany,CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,BulkBar,recall,remember,kept,forget,Grid,GridProblem,
