@@ -92,7 +92,7 @@ func (h *byHand) quotasByHand() {
 	h.eval("document.querySelectorAll('dialog details').forEach((it) => { it.open = true; })")
 	h.writes("dialog input[name=workspaceId]", "team-b")
 	h.clicks("Create")
-	h.reads("dialog .problem", "The workspace may have 1 profiles, and has 1.")
+	h.reads("dialog .problem", "The workspace may have 1 profile, and has 1.")
 	h.clicks("Cancel")
 	h.clicks("Discard")
 	h.person.goes("#/settings/workspaces")
@@ -131,7 +131,7 @@ func (h *byHand) limitsByHand() {
 func (h *byHand) auditByHand() {
 	h.section("activity?action=webhook.*", "Everything of webhooks", "made a new secret", "deleted a webhook")
 	h.section("activity?result=refused", "could not add a webhook", "Refused", "The request had faults", "A quota is used up")
-	h.section("activity?action=workspace.quotas", "no limits → 1 profiles, 1,536 MiB of disk")
+	h.section("activity?action=workspace.quotas", "no limits → 1 profile, 1,536 MiB of disk")
 	h.person.goes("#/profiles/" + h.profileID + "/overview")
 	h.clicks("Who did what with it")
 	h.reads(".filter-chip", "Object Shop")

@@ -200,16 +200,16 @@ toast.id),run()}}>${label}</button>`)}
 her proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by itself\
  when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for ano\
 ther, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or expired.",webhook_disabled:"Switch it on first."},QUOTAS={__proto__:null,
-profiles:["profiles","Move some to the trash"],running:["running browsers","Stop some"],diskMb:["MiB of data","Delete profiles for good, or files and snapshots \
-of them"],proxies:["proxies","Delete some"]};function quotaWords({quota,limit,use}){let[what,room]=QUOTAS[quota]||[quota,"Remove some"];return`The workspace may\
- have ${number(limit)} ${what}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`}var CONTENTS={__proto__:null,profiles:"profile",trashed:[
-"profile in the trash","profiles in the trash"],proxies:["proxy","proxies"],templates:"template",schedules:"schedule",extensions:"extension",keys:["key that nam\
-es it","keys that name it"]};function contentsWords(contents){return`It still has ${Object.entries(contents).filter(([,n3])=>n3>0).map(([name,n3])=>count(n3,...[].
-concat(CONTENTS[name]||name))).join(", ")}. Delete that first, and revoke the keys. Nothing was changed.`}function problemWords(problem){if(problem.code==="prof\
-ile_damaged")return`The browser cannot open the files below, and would begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is there n\
-ow is kept when you go back to a snapshot.":"There is no snapshot that opens. Files that are set aside stay on the server’s disk, and the browser begins without\
- them."}`;let{body=problem}=problem;return problem.code==="quota_exceeded"&&body.quota?quotaWords(body):problem.code==="workspace_not_empty"&&body.contents?contentsWords(
-body.contents):WORDS[problem.code]||problem.message}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+profiles:["profile","profiles","Move some to the trash"],running:["running browser","running browsers","Stop some"],diskMb:["MiB of data","MiB of data","Delete \
+profiles for good, or files and snapshots of them"],proxies:["proxy","proxies","Delete some"]};function quotaWords({quota,limit,use}){let[one,many,room]=QUOTAS[quota]||
+[quota,quota,"Remove some"];return`The workspace may have ${count(limit,one,many)}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`}
+var CONTENTS={__proto__:null,profiles:"profile",trashed:["profile in the trash","profiles in the trash"],proxies:["proxy","proxies"],templates:"template",schedules:"\
+schedule",extensions:"extension",keys:["key that names it","keys that name it"]};function contentsWords(contents){return`It still has ${Object.entries(contents).
+filter(([,n3])=>n3>0).map(([name,n3])=>count(n3,...[].concat(CONTENTS[name]||name))).join(", ")}. Delete that first, and revoke the keys. Nothing was changed.`}
+function problemWords(problem){if(problem.code==="profile_damaged")return`The browser cannot open the files below, and would begin them anew. Nothing was change\
+d. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"There is no snapshot that opens. Files that are set aside sta\
+y on the server’s disk, and the browser begins without them."}`;let{body=problem}=problem;return problem.code==="quota_exceeded"&&body.quota?quotaWords(body):
+problem.code==="workspace_not_empty"&&body.contents?contentsWords(body.contents):WORDS[problem.code]||problem.message}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled2=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.

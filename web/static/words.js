@@ -199,19 +199,19 @@ const WORDS = {
   webhook_disabled: 'Switch it on first.',
 };
 
-// QUOTAS are the quotas of a workspace: what it may not have more of, and what makes room.
+// QUOTAS are the quotas of a workspace: words for one and for many, and what makes room.
 const QUOTAS = {
   __proto__: null,
-  profiles: ['profiles', 'Move some to the trash'],
-  running: ['running browsers', 'Stop some'],
-  diskMb: ['MiB of data', 'Delete profiles for good, or files and snapshots of them'],
-  proxies: ['proxies', 'Delete some'],
+  profiles: ['profile', 'profiles', 'Move some to the trash'],
+  running: ['running browser', 'running browsers', 'Stop some'],
+  diskMb: ['MiB of data', 'MiB of data', 'Delete profiles for good, or files and snapshots of them'],
+  proxies: ['proxy', 'proxies', 'Delete some'],
 };
 
 // quotaWords says which quota is used up, and what to do.
 function quotaWords({ quota, limit, use }) {
-  const [what, room] = QUOTAS[quota] || [quota, 'Remove some'];
-  return `The workspace may have ${number(limit)} ${what}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`;
+  const [one, many, room] = QUOTAS[quota] || [quota, quota, 'Remove some'];
+  return `The workspace may have ${count(limit, one, many)}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`;
 }
 
 const CONTENTS = { __proto__: null, profiles: 'profile', trashed: ['profile in the trash', 'profiles in the trash'], proxies: ['proxy', 'proxies'], templates: 'template', schedules: 'schedule', extensions: 'extension', keys: ['key that names it', 'keys that name it'] };

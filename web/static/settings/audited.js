@@ -29,10 +29,10 @@ function isShort(value) {
 const BATCH = { __proto__: null, start: 'start', stop: 'stop', restart: 'restart', delete: 'delete', restore: 'restore', tag: 'tag', untag: 'take tags from', setProxy: 'give another proxy to' };
 const SEALS = { __proto__: null, passphrase: ', sealed with a passphrase', recipient: ', sealed for an age key' };
 const DELETED = { __proto__: null, trash: ', as its days in the trash were over', temporary: ', as it was temporary' };
-const QUOTAS = { __proto__: null, profiles: 'profiles', running: 'running at once', diskMb: 'MiB of disk', proxies: 'proxies' };
+const QUOTAS = [['profiles', 'profile', 'profiles'], ['running', 'running at once', 'running at once'], ['diskMb', 'MiB of disk', 'MiB of disk'], ['proxies', 'proxy', 'proxies']];
 
 function quotaWords(quotas) {
-  const words = Object.entries(quotas || {}).filter(([, most]) => most != null).map(([name, most]) => `${number(most)} ${QUOTAS[name] || name}`);
+  const words = QUOTAS.filter(([member]) => quotas?.[member] != null).map(([member, one, more]) => count(quotas[member], one, more));
   return words.length ? words.join(', ') : 'no limits';
 }
 

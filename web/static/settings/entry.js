@@ -69,7 +69,7 @@ function Changes({ changed, from = {}, to = {} }) {
 export function EntryDialog({ entry, close }) {
   const app = useApp();
   const { changed, from, to, ...detail } = entry.detail || {};
-  const members = changed || (from && typeof from === 'object' && to ? Object.keys(to) : null);
+  const members = changed || (from && typeof from === 'object' && to ? Object.keys(to).sort() : null);
   const only = (name, value) => {
     close();
     app.router.go(activityOf(value, name));

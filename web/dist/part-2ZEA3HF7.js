@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-33EMUPFH.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-TGPZR5UW.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1854,63 +1854,64 @@ from[member])&&isShort(to[member])?html`${memberWords(member)} <bdi>${from[membe
 entry)}${words.map((one,i)=>html`${i?", ":": "}${one}`)}`};function isShort(value){return value===null||typeof value=="number"||typeof value=="boolean"||typeof value==
 "string"&&value.length<=40}var BATCH={__proto__:null,start:"start",stop:"stop",restart:"restart",delete:"delete",restore:"restore",tag:"tag",untag:"take tags fr\
 om",setProxy:"give another proxy to"},SEALS2={__proto__:null,passphrase:", sealed with a passphrase",recipient:", sealed for an age key"},DELETED2={__proto__:null,
-trash:", as its days in the trash were over",temporary:", as it was temporary"},QUOTAS={__proto__:null,profiles:"profiles",running:"running at once",diskMb:"MiB\
- of disk",proxies:"proxies"};function quotaWords(quotas){let words=Object.entries(quotas||{}).filter(([,most])=>most!=null).map(([name,most])=>`${number(most)} ${QUOTAS[name]||
-name}`);return words.length?words.join(", "):"no limits"}function ranWords({action,targets,done,failed}){return targets==null?"":`: ${action}, ${number(done)} o\
-f ${number(targets)} done${failed?`, ${number(failed)} failed`:""}`}var GROUPS=[["Profiles",[["profile","Everything of a profile"],["profiles","Everything of ma\
-ny profiles"]],[["profile.create","Created","create","created",profile],["profile.update","Changed","change","changed",changes3(profile)],["profile.delete","Del\
-eted","delete","deleted",entry=>html`${profile(entry)}${entry.detail.permanent?DELETED2[entry.detail.reason]||" for good":entry.result==="ok"&&". It is in the t\
-rash"}`],["profile.restore","Restored","restore","restored",entry=>html`${profile(entry)} from the trash`],["profile.clone","Cloned","clone","cloned",entry=>html`${profile(
-entry)}${entry.detail.count>1&&` ${number(entry.detail.count)} times`}${entry.detail.data&&", with its data"}`],["profile.start","Started","start","started",entry=>html`${profile(
-entry)}${entry.detail.reason&&" with the server"}${entry.detail.reused&&". It ran already"}`],["profile.stop","Stopped","stop","stopped",profile],["profile.rest\
-art","Restarted","restart","restarted",profile],["profile.failback","Back to its own proxy","take back","took back",entry=>html`${profile(entry)} to its own proxy`],
-["profile.leak_test","Leak test","run","ran",of("the leak test of",profile)],["profile.rollback","Rolled back","roll back","rolled back",entry=>html`${profile(entry)} to a snapshot`],
-["profile.clear","Data cleared","clear","cleared",entry=>html`${entry.detail.kinds?.join(", ")||"data"} of ${profile(entry)}`],["profiles.create","Many created",
-"create","created",({detail:{count:n,first}})=>html`${many(n,"profile")}${first&&html`, the first is <${Name}>${first}<//>`}`],["profiles.batch","Many changed",
-"","asked to",({detail:{action,count:n,tags}})=>html`${BATCH[action]||action||"change"} ${many(n,"profile")}${tags?.length>0&&html`: <bdi>${tags.join(", ")}</bdi>`}`],
-["profiles.export","Exported","export","exported",({detail:{count:n,seal}})=>`${many(n,"profile")} with data${n==null?"":SEALS2[seal]||", not sealed"}`],["profi\
-les.import","Imported","import","imported",({detail:{count:n}})=>`${many(n,"profile")} with data`]]],["Browsers that run",[["cdp"],["live"],["capability","Every\
-thing of shared views"]],[["cdp.open","Client connected","connect a client to","connected a client to",profile],["live.open","Live view opened","open","opened",
-entry=>html`the live view of ${profile(entry)}${entry.detail.capabilityId&&" by a link"}${entry.detail.readonly&&", to watch only"}`],["capability.create","View\
- shared","share","shared",entry=>html`a view of ${profile(entry)}${entry.detail.name&&html` with <${Name}>${entry.detail.name}<//>`}${entry.detail.readonly&&", \
-to watch only"}`],["capability.revoke","Shared view ended","end","ended",of("a shared view of",profile)]]],["Cookies, storage and files",[["cookies","Everything\
- with cookies"],["storage","Everything with storage"],["passkey"],["download"],["upload"]],[["cookies.read","Cookies read","read","read",entry=>html`${many(entry.
-detail.count,"cookie")} of ${profile(entry)}`],["cookies.write","Cookies set","set","set",entry=>html`${many(entry.detail.count,"cookie")}${entry.detail.remove>
-0&&` and removed ${number(entry.detail.remove)}`} in ${profile(entry)}${entry.detail.dryRun&&", as a trial"}`],["cookies.delete","Cookies deleted","delete","del\
-eted",of("cookies of",profile)],["storage.read","Storage read","read","read",of("the cookies and storage of",profile)],["storage.write","Storage set","set","set",
-entry=>html`cookies and storage in ${profile(entry)}${entry.detail.dryRun&&", as a trial"}`],["passkey.delete","Passkey deleted","delete","deleted",entry=>html`a passkey${entry.
-detail.site&&html` for <bdi>${entry.detail.site}</bdi>`} of ${profile(entry)}`],["download.delete","Download deleted","delete","deleted",entry=>html`the download <bdi>${entry.
-detail.name}</bdi> of ${profileAlone(entry)}`],["upload.write","File uploaded","put","put",entry=>html`the file <bdi>${entry.detail.name}</bdi>${entry.detail.size!=
-null&&` (${bytes(entry.detail.size)})`} into ${profileAlone(entry)}`]]],["Snapshots",[["snapshot","Everything of snapshots"]],[["snapshot.create","Kept","keep",
-"kept",of("a snapshot of",profileAlone)],["snapshot.update","Changed","change","changed",of("a snapshot of",profileAlone)],["snapshot.delete","Deleted","delete",
-"deleted",of("a snapshot of",profileAlone)]]],["Proxies",[["proxy","Everything of a proxy"],["proxies","Everything of many proxies"]],[["proxy.create","Added","\
-add","added",proxy],["proxy.update","Changed","change","changed",changes3(proxy)],["proxy.delete","Deleted","delete","deleted",proxy],["proxy.check","Checked","\
-check","checked",proxy],["proxy.rotate","Rotated","rotate","rotated",proxy],["proxy.secret","Password read","read","read",of("the password of",proxy)],["proxies\
-.check","Many checked","check","checked",({detail})=>many(detail.count,"proxy","proxies")],["proxies.import","Imported","import","imported",({detail})=>many(detail.
-count,"proxy","proxies")],["proxies.export","Passwords exported","export","exported",({detail:{count:n,format,tag}})=>html`${many(n,"proxy","proxies")} with passwords${format?
-` as ${format==="text"?"text":format.toUpperCase()}`:""}${tag?.length>0&&html`, tagged <bdi>${tag.join(", ")}</bdi>`}`]]],["Keys and logins",[["key","Everything\
- of keys"],["session","Everything of logins"],["login"]],[["key.create","Key created","create","created",entry=>html`${key(entry)}${entry.detail.scopes&&`, whic\
-h may ${entry.detail.scopes.join(", ")}`}${entry.detail.workspaces?.length>0&&html` in <bdi>${entry.detail.workspaces.join(", ")}</bdi>`}`],["key.revoke","Key r\
-evoked","revoke","revoked",key],["session.create","Login","log in","logged in",text2("to the page")],["session.end","Logout","log out","logged out",text2("of th\
-e page")],["login.create","Login link made","make","made",text2("a link to log in with")]]],["Workspaces",[["workspace","Everything of workspaces"]],[["workspac\
-e.create","Created","create","created",workspace],["workspace.update","Changed","change","changed",workspace],["workspace.rename","Renamed","rename","renamed",entry=>html`${workspace(
-entry)}${entry.detail.name?html` to <${Name}>${entry.detail.name}<//>`:" to its ID alone"}`],["workspace.defaults","Defaults changed","change","changed",of("wha\
-t new profiles get in",workspace)],["workspace.quotas","Quotas changed","change","changed",entry=>html`the quotas of ${workspace(entry)}: ${quotaWords(entry.detail.
-from)} → ${quotaWords(entry.detail.to)}`],["workspace.delete","Deleted","delete","deleted",workspace]]],["Templates",[["template","Everything of templates"]],
-[["template.create","Created","create","created",template],["template.update","Changed","change","changed",changes3(template)],["template.delete","Deleted","del\
-ete","deleted",template]]],["Schedules",[["schedule","Everything of schedules"],["job"]],[["schedule.create","Created","create","created",schedule],["schedule.u\
-pdate","Changed","change","changed",changes3(schedule)],["schedule.delete","Deleted","delete","deleted",schedule],["schedule.run","Ran","run","ran",entry=>html`${schedule(
-entry)}${ranWords(entry.detail)}`],["job.cancel","Work cancelled","cancel","cancelled",text2("work on many profiles")]]],["Webhooks",[["webhook","Everything of \
-webhooks"]],[["webhook.create","Added","add","added",entry=>html`${webhook(entry)}${entry.detail.events?.length>0&&html` for <bdi>${entry.detail.events.join(", ")}</bdi>`}`],
-["webhook.update","Changed","change","changed",changes3(webhook)],["webhook.delete","Deleted","delete","deleted",webhook],["webhook.test","Tested","test","teste\
-d",webhook],["webhook.rotate","New secret","make","made",of("a new secret for",webhook)],["webhook.replay","Message sent again","send","sent",of("a message agai\
-n to",webhook)]]],["Browsers and extensions",[["browser","Everything of browsers"],["extension","Everything of extensions"]],[["browser.install","Browser asked \
-for","install","asked to install",({objectId})=>html`${objectId?html`version <bdi>${objectId}</bdi> of the browser`:"a browser"}`],["browser.cancel","Installati\
-on cancelled","cancel","cancelled",text2("the installation of a browser")],["extension.add","Extension added","add","added",extension],["extension.delete","Exte\
-nsion deleted","delete","deleted",extension]]],["Refusals",[["request"]],[["request.refused","Requests refused","ask for","asked for",({detail:{method,path}})=>html`<code>${[
-method,path].filter(Boolean).join(" ")}</code>`]]]];function profileAlone({objectId}){return html`<${ProfileName} id=${objectId} />`}var ACTIONS=new Map(GROUPS.
-flatMap(([,,actions])=>actions.map(([action,,verb,done,about])=>[action,{verb,done,about}])));function wordsOf(action){return ACTIONS.get(action)}var OPTIONS=GROUPS.
-map(([label,kinds,actions])=>[label,[...kinds.filter(([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","page_not_answering","proxy_unreachable","rotate_fail\
+trash:", as its days in the trash were over",temporary:", as it was temporary"},QUOTAS=[["profiles","profile","profiles"],["running","running at once","running \
+at once"],["diskMb","MiB of disk","MiB of disk"],["proxies","proxy","proxies"]];function quotaWords(quotas){let words=QUOTAS.filter(([member])=>quotas?.[member]!=
+null).map(([member,one,more2])=>count(quotas[member],one,more2));return words.length?words.join(", "):"no limits"}function ranWords({action,targets,done,failed}){
+return targets==null?"":`: ${action}, ${number(done)} of ${number(targets)} done${failed?`, ${number(failed)} failed`:""}`}var GROUPS=[["Profiles",[["profile","\
+Everything of a profile"],["profiles","Everything of many profiles"]],[["profile.create","Created","create","created",profile],["profile.update","Changed","chan\
+ge","changed",changes3(profile)],["profile.delete","Deleted","delete","deleted",entry=>html`${profile(entry)}${entry.detail.permanent?DELETED2[entry.detail.reason]||
+" for good":entry.result==="ok"&&". It is in the trash"}`],["profile.restore","Restored","restore","restored",entry=>html`${profile(entry)} from the trash`],["p\
+rofile.clone","Cloned","clone","cloned",entry=>html`${profile(entry)}${entry.detail.count>1&&` ${number(entry.detail.count)} times`}${entry.detail.data&&", with\
+ its data"}`],["profile.start","Started","start","started",entry=>html`${profile(entry)}${entry.detail.reason&&" with the server"}${entry.detail.reused&&". It r\
+an already"}`],["profile.stop","Stopped","stop","stopped",profile],["profile.restart","Restarted","restart","restarted",profile],["profile.failback","Back to it\
+s own proxy","take back","took back",entry=>html`${profile(entry)} to its own proxy`],["profile.leak_test","Leak test","run","ran",of("the leak test of",profile)],
+["profile.rollback","Rolled back","roll back","rolled back",entry=>html`${profile(entry)} to a snapshot`],["profile.clear","Data cleared","clear","cleared",entry=>html`${entry.
+detail.kinds?.join(", ")||"data"} of ${profile(entry)}`],["profiles.create","Many created","create","created",({detail:{count:n,first}})=>html`${many(n,"profile")}${first&&
+html`, the first is <${Name}>${first}<//>`}`],["profiles.batch","Many changed","","asked to",({detail:{action,count:n,tags}})=>html`${BATCH[action]||action||"ch\
+ange"} ${many(n,"profile")}${tags?.length>0&&html`: <bdi>${tags.join(", ")}</bdi>`}`],["profiles.export","Exported","export","exported",({detail:{count:n,seal}})=>`${many(
+n,"profile")} with data${n==null?"":SEALS2[seal]||", not sealed"}`],["profiles.import","Imported","import","imported",({detail:{count:n}})=>`${many(n,"profile")}\
+ with data`]]],["Browsers that run",[["cdp"],["live"],["capability","Everything of shared views"]],[["cdp.open","Client connected","connect a client to","connec\
+ted a client to",profile],["live.open","Live view opened","open","opened",entry=>html`the live view of ${profile(entry)}${entry.detail.capabilityId&&" by a link"}${entry.
+detail.readonly&&", to watch only"}`],["capability.create","View shared","share","shared",entry=>html`a view of ${profile(entry)}${entry.detail.name&&html` with <${Name}>${entry.
+detail.name}<//>`}${entry.detail.readonly&&", to watch only"}`],["capability.revoke","Shared view ended","end","ended",of("a shared view of",profile)]]],["Cooki\
+es, storage and files",[["cookies","Everything with cookies"],["storage","Everything with storage"],["passkey"],["download"],["upload"]],[["cookies.read","Cooki\
+es read","read","read",entry=>html`${many(entry.detail.count,"cookie")} of ${profile(entry)}`],["cookies.write","Cookies set","set","set",entry=>html`${many(entry.
+detail.count,"cookie")}${entry.detail.remove>0&&` and removed ${number(entry.detail.remove)}`} in ${profile(entry)}${entry.detail.dryRun&&", as a trial"}`],["co\
+okies.delete","Cookies deleted","delete","deleted",of("cookies of",profile)],["storage.read","Storage read","read","read",of("the cookies and storage of",profile)],
+["storage.write","Storage set","set","set",entry=>html`cookies and storage in ${profile(entry)}${entry.detail.dryRun&&", as a trial"}`],["passkey.delete","Passk\
+ey deleted","delete","deleted",entry=>html`a passkey${entry.detail.site&&html` for <bdi>${entry.detail.site}</bdi>`} of ${profile(entry)}`],["download.delete","\
+Download deleted","delete","deleted",entry=>html`the download <bdi>${entry.detail.name}</bdi> of ${profileAlone(entry)}`],["upload.write","File uploaded","put",
+"put",entry=>html`the file <bdi>${entry.detail.name}</bdi>${entry.detail.size!=null&&` (${bytes(entry.detail.size)})`} into ${profileAlone(entry)}`]]],["Snapsho\
+ts",[["snapshot","Everything of snapshots"]],[["snapshot.create","Kept","keep","kept",of("a snapshot of",profileAlone)],["snapshot.update","Changed","change","c\
+hanged",of("a snapshot of",profileAlone)],["snapshot.delete","Deleted","delete","deleted",of("a snapshot of",profileAlone)]]],["Proxies",[["proxy","Everything o\
+f a proxy"],["proxies","Everything of many proxies"]],[["proxy.create","Added","add","added",proxy],["proxy.update","Changed","change","changed",changes3(proxy)],
+["proxy.delete","Deleted","delete","deleted",proxy],["proxy.check","Checked","check","checked",proxy],["proxy.rotate","Rotated","rotate","rotated",proxy],["prox\
+y.secret","Password read","read","read",of("the password of",proxy)],["proxies.check","Many checked","check","checked",({detail})=>many(detail.count,"proxy","pr\
+oxies")],["proxies.import","Imported","import","imported",({detail})=>many(detail.count,"proxy","proxies")],["proxies.export","Passwords exported","export","exp\
+orted",({detail:{count:n,format,tag}})=>html`${many(n,"proxy","proxies")} with passwords${format?` as ${format==="text"?"text":format.toUpperCase()}`:""}${tag?.
+length>0&&html`, tagged <bdi>${tag.join(", ")}</bdi>`}`]]],["Keys and logins",[["key","Everything of keys"],["session","Everything of logins"],["login"]],[["key\
+.create","Key created","create","created",entry=>html`${key(entry)}${entry.detail.scopes&&`, which may ${entry.detail.scopes.join(", ")}`}${entry.detail.workspaces?.
+length>0&&html` in <bdi>${entry.detail.workspaces.join(", ")}</bdi>`}`],["key.revoke","Key revoked","revoke","revoked",key],["session.create","Login","log in","\
+logged in",text2("to the page")],["session.end","Logout","log out","logged out",text2("of the page")],["login.create","Login link made","make","made",text2("a l\
+ink to log in with")]]],["Workspaces",[["workspace","Everything of workspaces"]],[["workspace.create","Created","create","created",workspace],["workspace.update",
+"Changed","change","changed",workspace],["workspace.rename","Renamed","rename","renamed",entry=>html`${workspace(entry)}${entry.detail.name?html` to <${Name}>${entry.
+detail.name}<//>`:" to its ID alone"}`],["workspace.defaults","Defaults changed","change","changed",of("what new profiles get in",workspace)],["workspace.quotas",
+"Quotas changed","change","changed",entry=>html`the quotas of ${workspace(entry)}: ${quotaWords(entry.detail.from)} → ${quotaWords(entry.detail.to)}`],["works\
+pace.delete","Deleted","delete","deleted",workspace]]],["Templates",[["template","Everything of templates"]],[["template.create","Created","create","created",template],
+["template.update","Changed","change","changed",changes3(template)],["template.delete","Deleted","delete","deleted",template]]],["Schedules",[["schedule","Every\
+thing of schedules"],["job"]],[["schedule.create","Created","create","created",schedule],["schedule.update","Changed","change","changed",changes3(schedule)],["s\
+chedule.delete","Deleted","delete","deleted",schedule],["schedule.run","Ran","run","ran",entry=>html`${schedule(entry)}${ranWords(entry.detail)}`],["job.cancel",
+"Work cancelled","cancel","cancelled",text2("work on many profiles")]]],["Webhooks",[["webhook","Everything of webhooks"]],[["webhook.create","Added","add","add\
+ed",entry=>html`${webhook(entry)}${entry.detail.events?.length>0&&html` for <bdi>${entry.detail.events.join(", ")}</bdi>`}`],["webhook.update","Changed","change",
+"changed",changes3(webhook)],["webhook.delete","Deleted","delete","deleted",webhook],["webhook.test","Tested","test","tested",webhook],["webhook.rotate","New se\
+cret","make","made",of("a new secret for",webhook)],["webhook.replay","Message sent again","send","sent",of("a message again to",webhook)]]],["Browsers and exte\
+nsions",[["browser","Everything of browsers"],["extension","Everything of extensions"]],[["browser.install","Browser asked for","install","asked to install",({objectId})=>html`${objectId?
+html`version <bdi>${objectId}</bdi> of the browser`:"a browser"}`],["browser.cancel","Installation cancelled","cancel","cancelled",text2("the installation of a \
+browser")],["extension.add","Extension added","add","added",extension],["extension.delete","Extension deleted","delete","deleted",extension]]],["Refusals",[["re\
+quest"]],[["request.refused","Requests refused","ask for","asked for",({detail:{method,path}})=>html`<code>${[method,path].filter(Boolean).join(" ")}</code>`]]]];
+function profileAlone({objectId}){return html`<${ProfileName} id=${objectId} />`}var ACTIONS=new Map(GROUPS.flatMap(([,,actions])=>actions.map(([action,,verb,done,
+about])=>[action,{verb,done,about}])));function wordsOf(action){return ACTIONS.get(action)}var OPTIONS=GROUPS.map(([label,kinds,actions])=>[label,[...kinds.filter(
+([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","page_not_answering","proxy_unreachable","rotate_fail\
 ed","server_stopping","start_timeout"],WHY2={__proto__:null,validation_failed:"The request had faults",forbidden:"The key may not do this",duplicate:"There is o\
 ne already",quota_exceeded:"A quota is used up",etag_mismatch:"It had changed meanwhile",malformed_json:"The request could not be read",database_busy:"The datab\
 ase was busy",server_stopping:"Warren was stopping"};function whyWords(code){return WHY2[code]||problemTitle({code,title:code.replaceAll("_"," ").replace(/^./,first=>first.
@@ -1926,8 +1927,8 @@ html`<span class="muted">none</span>`:html`<bdi class="path">${typeof of2=="stri
 from||member in to;return html`<div class="table-box" tabindex="0" role="region" aria-label="What changed"><table class="plain-table"><thead><tr><th scope="col">Changed</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
     <tbody>${changed.map(member=>html`<tr key=${member}><th scope="row">${memberWords(member).replace(/^./,first=>first.toUpperCase())}</th>${told(member)?html`<td><${Value2} of=${from[member]} /></td><td><${Value2} of=${to[member]} /></td>`:
 html`<td class="muted" colspan="2">The value is not recorded, or is the same</td>`}</tr>`)}</tbody></table></div>`}function EntryDialog({entry,close}){let app=useApp(),
-{changed,from,to,...detail}=entry.detail||{},members=changed||(from&&typeof from=="object"&&to?Object.keys(to):null),only=(name,value)=>{close(),app.router.go(activityOf(
-value,name))};return html`<${Dialog} title=${html`<${Sentence} entry=${entry} />`} about=${entry.id} close=${close}>
+{changed,from,to,...detail}=entry.detail||{},members=changed||(from&&typeof from=="object"&&to?Object.keys(to).sort():null),only=(name,value)=>{close(),app.router.
+go(activityOf(value,name))};return html`<${Dialog} title=${html`<${Sentence} entry=${entry} />`} about=${entry.id} close=${close}>
     <div class="dialog-content">
       ${members&&html`<${Changes} changed=${members} ...${{from,to}} />`}
       <${Facts} pairs=${[["Result",html`<${Result} entry=${entry} />`],["Time",html`<span class="number">${moment(entry.at)}</span>`],["From",entry.remote&&html`<span class="number">${entry.
