@@ -100,7 +100,7 @@ export class ProxyCache {
 // useProxy returns a proxy by its id, as ProxyCache.get does.
 export function useProxy(id) {
   const { proxies } = useApp();
-  const [, draw] = useState(null);
-  useEffect(() => (id ? proxies.watch(id, draw) : undefined), [id]);
+  const [, draw] = useState(0);
+  useEffect(() => (id ? proxies.watch(id, () => draw((n) => n + 1)) : undefined), [id]); // also for a proxy that is none
   return id ? proxies.get(id) : undefined;
 }

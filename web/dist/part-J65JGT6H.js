@@ -343,8 +343,8 @@ this.#missing.add(id),!this.#planned&&(this.#planned=!0,requestAnimationFrame(()
 id=>this.#missing.delete(id)),this.#reading=new Set(ids);try{let{data}=await this.#api.get("/proxies",{id:ids}),found=new Map(data.map(proxy=>[proxy.id,proxy]));
 for(let id of ids)this.#set(id,found.get(id)??null)}catch{}this.#reading.clear(),this.#planned=!1;let[next]=this.#missing;next&&this.#ask(next)}#set(id,proxy){this.#known.
 delete(id),this.#known.set(id,proxy);for(let[old]of this.#known){if(this.#known.size<=KEPT)break;this.#watchers.has(old)||this.#known.delete(old)}this.#watchers.
-get(id)?.forEach(watcher=>watcher(proxy))}};function useProxy(id){let{proxies}=useApp(),[,draw]=d2(null);return A2(()=>id?proxies.watch(id,draw):void 0,[id]),id?
-proxies.get(id):void 0}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;return this.list.set([...this.list.value.slice(-3),{id,...toast}]),
+get(id)?.forEach(watcher=>watcher(proxy))}};function useProxy(id){let{proxies}=useApp(),[,draw]=d2(0);return A2(()=>id?proxies.watch(id,()=>draw(n3=>n3+1)):void 0,
+[id]),id?proxies.get(id):void 0}var SHOWN_MS=6e3,LONG_MS=12e3,Toasts=class{list=new Store([]);#last=0;say(toast){let id=++this.#last;return this.list.set([...this.list.value.slice(-3),{id,...toast}]),
 toast.tone!=="bad"&&setTimeout(()=>this.close(id),toast.more||toast.actions?LONG_MS:SHOWN_MS),id}close(id){this.list.set(this.list.value.filter(toast=>toast.id!==
 id))}};function ToastArea({toasts}){let list=useStore(toasts.list);return html`<div class="toasts" role="status" aria-live="polite">
     ${list.map(toast=>html`<div key=${toast.id} class="toast ${toast.tone||"plain"}">
@@ -378,7 +378,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-2ZEA3HF7.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-PEJQ7VXN.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
