@@ -89,8 +89,8 @@ func sandboxFinding(root bool, isolated error, possible bool) Finding {
 		return Finding{Name: "sandbox", Detail: "as root and without namespaces no browser is started: its sandbox would be off",
 			Advice: "run warren as an ordinary user: useradd --create-home warren && su - warren -c 'warren serve'"}
 	case isolated != nil && !possible:
-		return Finding{Name: "sandbox", Detail: "Chrome does not start: it can make no sandbox without user namespaces, and has no helper " +
-			"that makes it as root (chrome-sandbox)", Advice: "allow user namespaces, as isolation below says"}
+		return Finding{Name: "sandbox", Detail: "Chrome does not start: it can make no sandbox without user namespaces, and has no " +
+			"helper that makes it as root (chrome-sandbox)", Advice: "allow user namespaces, as isolation below says"}
 	}
 	return Finding{Name: "sandbox", OK: true, Detail: "on: warren does not run as root"}
 }

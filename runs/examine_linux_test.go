@@ -38,9 +38,15 @@ func TestSandboxFinding(t *testing.T) {
 		root, possible, ok bool
 		isolated           error
 		says               string
-	}{{false, true, true, nil, "on: warren"}, {false, true, true, refused, "on: warren"}, {false, false, false, refused, "can make no sandbox"},
-		{true, false, true, nil, "on, also as root"}, {true, true, false, refused, "as root and without"}} {
-		if f := sandboxFinding(c.root, c.isolated, c.possible); f.OK != c.ok || !strings.Contains(f.Detail, c.says) || f.OK != (f.Advice == "") {
+	}{
+		{false, true, true, nil, "on: warren"},
+		{false, true, true, refused, "on: warren"},
+		{false, false, false, refused, "can make no sandbox"},
+		{true, false, true, nil, "on, also as root"},
+		{true, true, false, refused, "as root and without"},
+	} {
+		f := sandboxFinding(c.root, c.isolated, c.possible)
+		if f.OK != c.ok || !strings.Contains(f.Detail, c.says) || f.OK != (f.Advice == "") {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -51,7 +57,8 @@ func TestSandboxFinding(t *testing.T) {
 	if !canSandbox(browser) {
 		t.Skip("needs user namespaces")
 	}
-	cmd := exec.Command("/bin/sh", "-c", `echo 0 >/proc/sys/user/max_user_namespaces && exec "$0" -test.run '^TestSandboxFinding$'`, os.Args[0])
+	without := `echo 0 >/proc/sys/user/max_user_namespaces && exec "$0" -test.run '^TestSandboxFinding$'`
+	cmd := exec.Command("/bin/sh", "-c", without, os.Args[0])
 	cmd.Env = append(os.Environ(), noNamespaces+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE},
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Geteuid(), Size: 1}},
