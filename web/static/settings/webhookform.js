@@ -62,8 +62,8 @@ export function WebhookDialog({ webhook, done, close }) {
       <${Text} form=${form} name="url" label="Address" wide autofocus maxlength="2048" inputmode="url" class="mono" placeholder="https://example.com/hook" hint="Each event is a POST to it. It answers 2xx within 20 seconds, and works afterwards." />
       <${Kinds} form=${form} />
       ${!values.all && html`<${TagField} form=${form} name="types" label="Single events" hint="Types such as run.ended or proxy.died." />`}
-      ${!webhook && html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="webhook-workspaces" hint="It is told of the events of this one. It cannot be changed later." />
-        <datalist id="webhook-workspaces">${known.map((id) => html`<option key=${id} value=${id} />`)}</datalist>`}
+      ${!webhook && html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="webhook-workspaces" hint="Its events are told. * is the whole server. It cannot be changed later." />
+        <datalist id="webhook-workspaces">${known.map((id) => html`<option key=${id} value=${id} />`)}<option value="*" /></datalist>`}
       <${Tick} form=${form} name="enabled" label="On" hint="While it is off nothing is sent, and new events are not kept for it." />
     </div><//><//>`;
 }

@@ -19,7 +19,7 @@ const COLUMNS = [
   { id: 'state', label: 'State', width: 164, rank: 1, card: true, draw: (webhook) => html`<${State} webhook=${webhook} />` },
   { id: 'events', label: 'Told of', min: 150, grow: 1.4, rank: 2, card: true, draw: ({ events }) => html`<span class="one-line" title=${events.join(', ')}>${eventWords(events)}</span>` },
   { id: 'dropped', label: 'Dropped', width: 92, numeric: true, rank: 5, draw: ({ dropped, lastDroppedAt }) => (dropped ? html`<span class="bad-text" title="Messages that were dropped, as more than 10,000 were waiting">${number(dropped)}<span class="visually-hidden">, last <${Ago} time=${lastDroppedAt} /></span></span>` : html`<span class="muted not-in-card">–</span>`) },
-  { id: 'workspace', label: 'Workspace', width: 120, rank: 3, draw: ({ workspaceId }) => html`<bdi class="one-line">${workspaceId}</bdi>` },
+  { id: 'workspace', label: 'Workspace', width: 120, rank: 3, draw: ({ workspaceId }) => (workspaceId === '*' ? 'Whole server' : html`<bdi class="one-line">${workspaceId}</bdi>`) },
   { id: 'created', label: 'Created', width: 112, rank: 4, draw: ({ createdAt }) => html`<span class="muted"><${Ago} time=${createdAt} /></span>` },
   { id: 'id', label: 'ID', width: 292, rank: 9, hidden: true, draw: ({ id }) => html`<span class="mono">${id}</span>` },
 ];

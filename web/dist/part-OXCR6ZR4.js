@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-J65JGT6H.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-32TYKBR2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -2343,8 +2343,8 @@ url}</bdi>`} close=${close}><${MadeSecret} webhook=${made} close=${close} /><//>
       <${Text} form=${form} name="url" label="Address" wide autofocus maxlength="2048" inputmode="url" class="mono" placeholder="https://example.com/hook" hint="Each event is a POST to it. It answers 2xx within 20 seconds, and works afterwards." />
       <${Kinds} form=${form} />
       ${!values.all&&html`<${TagField} form=${form} name="types" label="Single events" hint="Types such as run.ended or proxy.died." />`}
-      ${!webhook2&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="webhook-workspaces" hint="It is told of the events of this one. It cannot be changed later." />
-        <datalist id="webhook-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}</datalist>`}
+      ${!webhook2&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="webhook-workspaces" hint="Its events are told. * is the whole server. It cannot be changed later." />
+        <datalist id="webhook-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}<option value="*" /></datalist>`}
       <${Tick} form=${form} name="enabled" label="On" hint="While it is off nothing is sent, and new events are not kept for it." />
     </div><//><//>`}function Kinds({form}){let{all,kinds}=form.values,toggle=(pattern,on)=>form.set("kinds",on?[...kinds,pattern]:kinds.filter(other=>other!==pattern));
 return html`<${Field} wide form=${form} name="events" label="Tell it of" control=${({id,name:_,...tied})=>html`<div role="group" id=${id} aria-label="Tell it of" class="event-kinds" ...${tied}>
@@ -2417,7 +2417,7 @@ pt",nextAt&&html`<span class="number">${moment(nextAt)}</span>`],["ID of the eve
 {id:"state",label:"State",width:164,rank:1,card:!0,draw:webhook2=>html`<${State2} webhook=${webhook2} />`},{id:"events",label:"Told of",min:150,grow:1.4,rank:2,
 card:!0,draw:({events})=>html`<span class="one-line" title=${events.join(", ")}>${eventWords(events)}</span>`},{id:"dropped",label:"Dropped",width:92,numeric:!0,
 rank:5,draw:({dropped,lastDroppedAt})=>dropped?html`<span class="bad-text" title="Messages that were dropped, as more than 10,000 were waiting">${number(dropped)}<span class="visually-hidden">, last <${Ago} time=${lastDroppedAt} /></span></span>`:
-html`<span class="muted not-in-card">–</span>`},{id:"workspace",label:"Workspace",width:120,rank:3,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
+html`<span class="muted not-in-card">–</span>`},{id:"workspace",label:"Workspace",width:120,rank:3,draw:({workspaceId})=>workspaceId==="*"?"Whole server":html`<bdi class="one-line">${workspaceId}</bdi>`},
 {id:"created",label:"Created",width:112,rank:4,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},{id:"id",label:"ID",width:292,
 rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function Webhooks({params,path}){return path[1]?html`<${Deliveries} key=${path[1]} id=${path[1]} params=${params} />`:
 html`<${List2} />`}function List2(){let app=useApp(),workspaceId=useStore(app.model.workspace),{rows,selection,view}=useList("/webhooks",{workspaceId},({type},list)=>type.
