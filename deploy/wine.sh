@@ -7,7 +7,9 @@ for tool in wine:wine x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64; do
   command -v "${tool%%:*}" >/dev/null 2>&1 || { echo "wine: skipped, the package ${tool#*:} is not installed"; exit 0; }
 done
 
-folder=$(mktemp -d)
+memory=/dev/shm # nothing here is about the disk
+[ -w $memory ] || memory=${TMPDIR:-/tmp}
+folder=$(mktemp -d -p $memory)
 export GOOS=windows GOARCH=amd64 CGO_ENABLED=0 WINEPREFIX="$folder/prefix" WINEDEBUG=-all
 trap 'wineserver -k 2>/dev/null || true; rm -rf "$folder"' EXIT
 wineserver() { if command -v wineserver >/dev/null 2>&1; then command wineserver "$@"; else /usr/lib/wine/wineserver64 "$@"; fi; }
