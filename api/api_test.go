@@ -108,6 +108,15 @@ func metricsForTests(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, "warren_runs 1\n") //nolint:errcheck // the test reads it
 }
 
+// emptyDatabase makes the files of a database that has no rows.
+var emptyDatabase = testnet.Template(func(dir string) error {
+	st, err := store.Open(context.Background(), dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	return st.Close()
+})
+
 // serveAPI runs the product below the API as `warren serve` does, and the API on it.
 func serveAPI(t testing.TB, c *setup) *testAPI {
 	t.Helper()
@@ -123,6 +132,9 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 		must(os.MkdirAll(filepath.Join(c.Data, sub), 0o700))
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, nil))
+	if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); err != nil {
+		emptyDatabase(t, c.Data)
+	}
 	st, err := store.Open(ctx, c.Data, store.Options{Logger: log})
 	must(err)
 	a.store = st

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -29,6 +30,15 @@ type rig struct {
 	stop func()
 }
 
+// emptyDatabase makes the files of a database that has no rows.
+var emptyDatabase = testnet.Template(func(dir string) error {
+	st, err := store.Open(context.Background(), dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	return st.Close()
+})
+
 // newRig opens a manager without runs. The path is short because a socket's path is limited to 103 bytes.
 func newRig(t testing.TB, change ...func(*Config)) *rig {
 	t.Helper()
@@ -44,6 +54,10 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	for _, fn := range change {
 		fn(&cfg)
 	}
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	emptyDatabase(t, cfg.Data)
 	return openRig(t, cfg)
 }
 

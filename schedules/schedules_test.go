@@ -30,6 +30,15 @@ type rig struct {
 	told *events.Subscription
 }
 
+// emptyDatabase makes the files of a database that has no rows.
+var emptyDatabase = testnet.Template(func(dir string) error {
+	st, err := store.Open(context.Background(), dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	return st.Close()
+})
+
 func newRig(t testing.TB, change ...func(*runs.Config)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "warren-schedules-") // sockets in it have short paths
@@ -50,6 +59,7 @@ func newRig(t testing.TB, change ...func(*runs.Config)) *rig {
 	}
 	r := &rig{t: t, log: new(testnet.Buffer)}
 	log := slog.New(slog.NewJSONHandler(r.log, nil))
+	emptyDatabase(t, cfg.Data)
 	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // aDatabase creates a closed database with some rows, and returns its folder and file.
 func aDatabase(t *testing.T, rows int) (dir, file string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = newDatabase(t)
 	s, err := Open(context.Background(), dir, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"warren/testnet"
+
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 )
@@ -40,7 +42,23 @@ func often(n int) int {
 }
 
 // openTest opens a store in a folder of its own and closes it with the test.
-func openTest(t testing.TB) *Store { return openIn(t, t.TempDir(), Options{}) }
+func openTest(t testing.TB) *Store { return openIn(t, newDatabase(t), Options{}) }
+
+// emptyDatabase makes the files of a database of this version that has no rows.
+var emptyDatabase = testnet.Template(func(dir string) error {
+	s, err := Open(context.Background(), dir, Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+})
+
+func newDatabase(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	emptyDatabase(t, dir)
+	return dir
+}
 
 func openIn(t testing.TB, dir string, o Options) *Store {
 	t.Helper()

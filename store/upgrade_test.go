@@ -234,6 +234,9 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 	s := openIn(t, fresh, Options{})
 	schema := schemaOf(t, s.readers)
 	for version := int64(1); version <= int64(newestMigration()); version++ {
+		if raceDetector && version%5 > 0 {
+			continue // make test tries each; the code that could race is the same
+		}
 		t.Run(fmt.Sprint("from ", version), func(t *testing.T) {
 			dir := filledDatabase(t, version)
 			db := openPool(dsn(filepath.Join(dir, FileName), examinePragmas), 1)
