@@ -80,13 +80,14 @@ type setup struct {
 // browser only prints a version; these tests start none.
 func testSetup(t testing.TB) *setup {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "warren-api-")
+	data, err := os.MkdirTemp(testnet.FastFolder(), "warren-api-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { os.RemoveAll(data) })
+	dir := t.TempDir()
 	browser := testnet.FakeBrowser(t, "Chromium 156.0.8078.79", dir, "chromium")
-	return &setup{Listen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Browser: browser, Executable: filepath.Join(dir, "no-shim"),
+	return &setup{Listen: "127.0.0.1:0", Data: filepath.Join(data, "data"), Browser: browser, Executable: filepath.Join(dir, "no-shim"),
 		CheckTimeout: 10 * time.Second, RotateEvery: time.Hour, RotateTimeout: 10 * time.Second, MaxQueue: 1000, APIKey: testAdminKey,
 		BrowserMirror: "http://127.0.0.1:1", // nothing answers there
 		CheckURL:      []string{"http://" + testnet.LocalSite + "/ip"}}
