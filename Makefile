@@ -140,7 +140,7 @@ vm-test:
 vm-quick:
 	@command -v qemu-system-x86_64 >/dev/null 2>&1 || { echo "vm-quick: skipped, qemu is not installed"; exit 0; }; \
 	mkdir -p dist/vm && touch dist/vm/quick && CGO_ENABLED=0 go build -o dist/vm/warren . && \
-	CACHED=1 SYSTEMD=1 LIMIT=1200 deploy/vm.sh deploy/vm-service.sh dist/vm/warren dist/vm/quick || [ $$? -eq 77 ]
+	CACHED=1 SYSTEMD=1 LIMIT=500 deploy/vm.sh deploy/vm-service.sh dist/vm/warren dist/vm/quick || [ $$? -eq 77 ]
 
 build-all:
 	@for p in $(PLATFORMS); do \
