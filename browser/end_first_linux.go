@@ -9,8 +9,9 @@ import (
 )
 
 // endFirstScore is added to the score of this process, by which the kernel chooses what it ends when the machine has no memory left
-// (proc_pid_oom_score_adj(5)).
-const endFirstScore = 200
+// (proc_pid_oom_score_adj(5)). It is small beside the 300 of renderers: in a group with a limit the kernel must choose a page, not the main
+// process. With 200 it chose that twice in 20 times, in a group of 400 MiB.
+const endFirstScore = 50
 
 // endFirst has the kernel end a browser's main process before the server when the machine has no memory left. Chrome sets the score of
 // each of its processes while it starts: that of renderers to 300 and more, that of the main process to 0. So this comes after its start. A
