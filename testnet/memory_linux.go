@@ -12,7 +12,10 @@ const enoughMemory = 8 << 30
 // there is little memory. Each of their requests waits for the disk else, and all at once for one disk.
 func FastFolder() string {
 	var about unix.Statfs_t
-	if err := unix.Statfs(memory, &about); err != nil || about.Bavail*uint64(about.Bsize) < enoughMemory || unix.Access(memory, unix.W_OK) != nil {
+	if err := unix.Statfs(memory, &about); err != nil || about.Bavail*uint64(about.Bsize) < enoughMemory {
+		return ""
+	}
+	if unix.Access(memory, unix.W_OK) != nil {
 		return ""
 	}
 	return memory
