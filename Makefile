@@ -83,7 +83,7 @@ check:
 # three quarters of the store's time, and what SQLite allocates is outside Go's heap, where the detector does not look. Its driver and its
 # libc are compiled with it. Most tests of the browser and of the shim wait more than they compute, so that others run
 # beside them. Long trials in which one page or one command follows another are left to test-long: nothing meets there.
-ONE_BY_ONE := TestClosedPages|TestExtensionsThatReadFiles|TestHostileClient|TestPersonsPages
+ONE_BY_ONE := TestBigFrames|TestClosedPages|TestExtensionsThatReadFiles|TestHostileClient|TestOwnLanguagesComeBack|TestPersonsPages
 race: export GOFLAGS := $(shell go env GOFLAGS) -gcflags=modernc.org/sqlite/lib=-race=false
 race: browser
 	@echo "go test -race ./shim ./store ./proxy ./runs ./pool ./schedules ./webhooks ./events ./identity ./problem ./leaks ./web ./api ./tests, beside the browser's"; \
