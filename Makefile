@@ -18,14 +18,17 @@ man: build
 demo: browser build
 	./warren demo
 
+# RACED=1 leaves out the browser's tests that make race has run just before (dist/raced.txt).
 test: browser tools
-	go test -p 3 -timeout 60m $$(go list ./... | grep -vx warren/tests) # three packages at once: the browser's wait more than they compute
+	@raced=$$([ -z "$(RACED)" ] || paste -sd '|' dist/raced.txt); \
+	echo "go test but for ./tests, $$(printf %s "$$raced" | tr '|' '\n' | grep -c .) tests left out that the race detector's run has passed"; \
+	go test -p 3 -timeout 60m $${raced:+-skip "^($$raced)\$$"} $$(go list ./... | grep -vx warren/tests) # the browser's wait more than they compute
 	go test -count=1 -parallel 4 -timeout 60m ./tests # by itself: a dozen browsers at once; go test's cache does not see the program's sources
 
 # test-long runs the long trials, which `make test` skips: packets, leak tests, crashes at any moment, hostile clients. WARREN_ROWS is how many
-# profiles are upgraded (250000).
+# profiles are upgraded (250000). RACED=1 as above.
 test-long: browser tools
-	ONE_BY_ONE='$(ONE_BY_ONE)' RACED=$(RACED) deploy/test-long.sh
+	RACED=$(RACED) deploy/test-long.sh
 
 # busy runs `make test` again and again beside processes that take all processors: a test that is red then is a bug. ROUNDS is how often (5).
 busy: browser tools
@@ -90,7 +93,7 @@ race: browser
 	{ go test -race -p 2 -timeout 40m ./shim ./store ./proxy && \
 	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./schedules ./webhooks ./events ./identity ./problem ./leaks ./web && \
 	  go test -race -short -count=1 -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -skip TestPageByKeys -p 2 ./api ./tests; } & beside=$$!; \
-	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m -skip '$(ONE_BY_ONE)' ./browser/...; result=$$?; \
+	deploy/raced.sh -timeout 40m -skip '$(ONE_BY_ONE)'; result=$$?; \
 	wait $$beside && exit $$result
 
 # fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m). In memory nothing waits for the disk.

@@ -1,19 +1,23 @@
 #!/bin/sh
 # Runs the long trials: every test that calls testnet.Long, folder by folder. It ends with 1 when one failed. RACED=1 leaves out those of the
-# browser that make race has run, all but those in ONE_BY_ONE.
+# browser that make race has run just before (dist/raced.txt).
 set -eu
 cd "$(dirname "$0")/.."
 
 # run runs a folder's trials.
 run() {
-  names=${2:-$(awk '/^func Test/ { name = substr($2, 1, index($2, "(") - 1) } /testnet\.Long\(/ { print name }' "$1"/*_test.go | sort -u | paste -sd '|')}
+  names=$(awk '/^func Test/ { name = substr($2, 1, index($2, "(") - 1) } /testnet\.Long\(/ { print name }' "$1"/*_test.go | sort -u |
+    { grep -vxFf "$raced" || :; } | paste -sd '|')
+  [ -n "$names" ] || return 0
   echo "$1: $names" | tr '|' ' '
   WARREN_LONG=1 go test -count=1 -parallel 3 -timeout 60m -run "^($names)\$" "$1"
 }
 
 # The browser's and the store's trials run beside the others: the first wait more than they compute, the second need one processor.
+raced=/dev/null
+[ -z "${RACED:-}" ] || raced=dist/raced.txt
 failed=0
-run ./browser ${RACED:+"$ONE_BY_ONE"} &
+run ./browser &
 browser=$!
 run ./store &
 store=$!
