@@ -92,25 +92,25 @@ func (s *Sender) receive() {
 
 // collect writes deliveries for the events in the queue until no more come.
 func (s *Sender) collect(ctx context.Context) {
-	var room room
+	rooms, done := rooms{}, true
 	for {
 		batch, lost, ended := s.queue.take()
 		if lost {
 			s.log.Error("too many events were waiting for the database, so webhooks miss some")
 			batch = append(batch, events.NewLost())
 		}
-		if len(batch) == 0 {
-			if ended {
-				return
-			}
+		if len(batch) == 0 && ended {
+			return
+		}
+		if len(batch) == 0 && done {
 			<-s.queue.change
 			continue
 		}
-		if all := s.deliveriesOf(batch); len(all) > 0 && !s.enqueue(ctx, all) {
+		all := s.deliveriesOf(batch)
+		if len(all) > 0 && !s.enqueue(ctx, all) {
 			return
-		} else if len(all) > 0 {
-			room.make(ctx, s, all)
 		}
+		done = rooms.make(ctx, s, all)
 		if !ended {
 			time.Sleep(batchPause)
 		}
