@@ -23,7 +23,7 @@ test: browser tools
 	@raced=$$([ -z "$(RACED)" ] || paste -sd '|' dist/raced.txt); \
 	echo "go test but for ./tests, $$(printf %s "$$raced" | tr '|' '\n' | grep -c .) tests left out that the race detector's run has passed"; \
 	go test -p 3 -timeout 60m $${raced:+-skip "^($$raced)\$$"} $$(go list ./... | grep -vx warren/tests) # the browser's wait more than they compute
-	go test -count=1 -parallel 4 -timeout 60m ./tests # by itself: a dozen browsers at once; go test's cache does not see the program's sources
+	go test -count=1 -parallel 6 -timeout 60m ./tests # by itself: a dozen browsers at once; go test's cache does not see the program's sources
 
 # test-long runs the long trials, which `make test` skips: packets, leak tests, crashes at any moment, hostile clients. WARREN_ROWS is how many
 # profiles are upgraded (250000). RACED=1 as above.

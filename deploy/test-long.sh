@@ -10,7 +10,7 @@ run() {
     { grep -vxFf "$raced" || :; } | paste -sd '|')
   [ -n "$names" ] || return 0
   echo "$1: $names" | tr '|' ' '
-  WARREN_LONG=1 go test -count=1 -parallel 3 -timeout 60m -run "^($names)\$" "$1"
+  WARREN_LONG=1 go test -count=1 -parallel 4 -timeout 60m -run "^($names)\$" "$1"
 }
 
 # The browser's and the store's trials run beside the others: the first wait more than they compute, the second need one processor.
