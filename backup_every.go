@@ -88,7 +88,7 @@ func (p *product) backUp(ctx context.Context, cfg *serveConfig, to packs.Blobs) 
 	}
 	p.backup.made(b.MadeAt)
 	p.log.Info("a backup was made", "place", cfg.BackupTo, "id", b.ID, "profiles", b.Profiles, "snapshots", b.Snapshots,
-		"written", b.Written, "took", time.Since(began))
+		"written", b.Written, "ms", time.Since(began).Milliseconds())
 	p.events.Publish(events.Event{Type: "backup.made", Key: events.Administrators, Data: backupEvent{ID: b.ID, Profiles: b.Profiles,
 		WrittenBytes: b.Written}})
 	p.thin(ctx, cfg, to, b)

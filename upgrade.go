@@ -46,7 +46,7 @@ func (g migrationBackup) BeforeMigration(ctx context.Context, m store.Migration)
 			filepath.Join(g.data, "backups"))
 	case b.Made:
 		log.Info("the database was backed up before its migration; the old version can go on with it", "folder", b.Folder,
-			"took", time.Since(began))
+			"ms", time.Since(began).Milliseconds())
 	default:
 		log.Info("the migration goes on; the backup of its beginning is there", "folder", b.Folder)
 	}

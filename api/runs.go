@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"warren/runs"
@@ -13,20 +14,26 @@ import (
 // listedRunJSON is a run in the answer of GET /runs.
 type listedRunJSON struct {
 	runs.Info
-	Usage *runs.Usage `json:"usage" doc:"What the run uses now; null if its process did not answer in time."`
+	ProfileName string      `json:"profileName"`
+	Usage       *runs.Usage `json:"usage" doc:"What the run uses now; null if its process did not answer in time."`
 }
 
 func (listedRunJSON) example() any {
-	return listedRunJSON{Info: exampleStart().Info, Usage: &runs.Usage{CPUPercent: new(3.4), CPUMs: new(int64(5210)),
+	return listedRunJSON{Info: exampleStart().Info, ProfileName: "Shop", Usage: &runs.Usage{CPUPercent: new(3.4), CPUMs: new(int64(5210)),
 		MemoryBytes: new(int64(214 << 20)), MemoryKind: new("pss"), OwnBytes: new(int64(7 << 20)), Processes: new(9),
 		BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}}
 }
 
 func (s *API) listRuns(ctx context.Context, in *struct{ InWorkspace }) (*listBody[listedRunJSON], error) {
 	data := []listedRunJSON{}
-	all := s.runs.List(callerOf(ctx).Sees, in.WorkspaceID)
+	sees := callerOf(ctx).Sees
+	all := s.runs.List(sees, in.WorkspaceID)
 	for i, usage := range s.runs.Usages(ctx, all) {
-		data = append(data, listedRunJSON{all[i], usage})
+		profile, err := s.store.Profile(ctx, sees, all[i].ProfileID, false)
+		if err != nil && !errors.Is(err, store.ErrNoRow) { // it was deleted a moment ago
+			return nil, err
+		}
+		data = append(data, listedRunJSON{all[i], profile.Name, usage})
 	}
 	return &listBody[listedRunJSON]{wholeList(data)}, nil
 }

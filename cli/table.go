@@ -36,8 +36,10 @@ const (
 	profileCols = "ID=id NAME=name STATUS=status PROXY=proxyId WORKSPACE=workspaceId TAGS=tags LAST_START=lastStartedAt/never"
 	proxyCols   = "ID=id TYPE=type ADDRESS=host:port NAME=name STATUS=status COUNTRY=lastCheck.country " +
 		"LATENCY=lastCheck.latencyMs TAGS=tags"
-	runCols = "RUN=runId PROFILE=profileId STATUS=status EXIT=proxy.exitIp COUNTRY=proxy.country STARTED=startedAt HEADLESS=headless"
-	jobCols = "ID=id ACTION=action STATUS=status DONE=done FAILED=failed TOTAL=total CREATED=createdAt"
+	startCols = "RUN=runId PROFILE=profileId " + runState
+	runCols   = "RUN=runId PROFILE=profileName " + runState
+	runState  = "STATUS=status EXIT=proxy.exitIp COUNTRY=proxy.country STARTED=startedAt HEADLESS=headless"
+	jobCols   = "ID=id ACTION=action STATUS=status DONE=done FAILED=failed TOTAL=total CREATED=createdAt"
 )
 
 var (
@@ -49,13 +51,13 @@ var (
 // top are the commands that people type most. It has an entry for each command and reads best as one table.
 func top() []command {
 	return []command{
-		{name: "start", op: "startProfile POST /profiles/{id}/start", help: "Start profiles.", many: true, cols: runCols,
+		{name: "start", op: "startProfile POST /profiles/{id}/start", help: "Start profiles.", many: true, cols: startCols,
 			sample: "warren start shop-1 --dry-run", flags: startFlags()},
 		{name: "stop", op: "stopProfile POST /profiles/{id}/stop", help: "Stop profiles.", many: true,
 			cols:   "ID=id STATUS=status METHOD=method",
 			sample: "warren stop shop-1", flags: []flag{b("force?", "Kill a browser that does not close.")}},
 		{name: "restart", op: "restartProfile POST /profiles/{id}/restart", help: "Stop profiles and start them again.", many: true,
-			cols: runCols, sample: "warren restart shop-1 --dry-run", flags: startFlags()},
+			cols: startCols, sample: "warren restart shop-1 --dry-run", flags: startFlags()},
 		{name: "ps", op: "listRuns GET /runs", help: "List the profiles that run.", shape: listed, cols: runCols, sample: "warren ps",
 			flags: []flag{inWorkspace}, events: "run.* profile.status"},
 		{name: "open", op: "createLoginLink POST /login-links", also: "startProfile", args: "[profile:profile]", run: openPage,
@@ -204,7 +206,7 @@ func profileCommands() []command {
 				o("fail?", "Exit with 1 if something leaks.")}, run: leakTest},
 		{name: "profile failback", op: "failbackProfile POST /profiles/{id}/failback",
 			help: "Return runs to their profiles' own proxies.", many: true,
-			cols: runCols, sample: "warren profile failback shop-1"},
+			cols: startCols, sample: "warren profile failback shop-1"},
 		{name: "profile screenshot", op: "screenshotProfile GET /profiles/{id}/screenshot", help: "Take a picture of a page.", shape: raw,
 			sample: "warren profile screenshot shop-1 --output shop.png", flags: []flag{q("format",
 				"The kind of picture.").in("png,jpeg,webp"),

@@ -91,7 +91,7 @@ func (c *laterCheck) run(ctx context.Context, q querier, file string, log *slog.
 		c.failed.Store(&err)
 		log.Error("the database is refused", "file", file, "cause", err)
 	default:
-		log.Info("the database is intact", "took", time.Since(begun))
+		log.Info("the database is intact", "ms", time.Since(begun).Milliseconds())
 	}
 }
 

@@ -127,7 +127,7 @@ func (l *listIndex) start(s *Store) *load {
 		begun := time.Now()
 		d.err = l.read(s, d)
 		if d.err == nil {
-			l.log.Debug("list index loaded", "table", l.name, "rows", d.table.Len(), "took", time.Since(begun))
+			l.log.Debug("list index loaded", "table", l.name, "rows", d.table.Len(), "ms", time.Since(begun).Milliseconds())
 		}
 		close(d.done)
 	}) {

@@ -51,15 +51,16 @@ func migrateSteps(ctx context.Context, p *goose.Provider, found schemaVersion, l
 		}
 		told := told.With("step", path.Base(source.Path), "of", fmt.Sprintf("%d/%d", i+1, len(all)))
 		told.Info("migrating the database")
-		stop := tell(tellEvery, func(took time.Duration) { told.Info("still migrating the database", "took", took) })
+		stop := tell(tellEvery, func(took time.Duration) { told.Info("still migrating the database", "ms", took.Milliseconds()) })
 		done, err := p.UpByOne(ctx)
 		stop()
 		if err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
-		told.Info("database migrated", "took", done.Duration)
+		told.Info("database migrated", "ms", done.Duration.Milliseconds())
 	}
-	log.Info("the database has this version's schema", "from", int64(found), "to", int64(newestMigration()), "took", time.Since(begun))
+	log.Info("the database has this version's schema", "from", int64(found), "to", int64(newestMigration()),
+		"ms", time.Since(begun).Milliseconds())
 	return nil
 }
 

@@ -109,7 +109,7 @@ func TestManyStartsShareOneRun(t *testing.T) {
 	}
 	var list struct{ Data []runView }
 	s.do("GET", "/runs", nil, 200, &list)
-	if len(list.Data) != 1 || list.Data[0].ProfileID != id || list.Data[0].WsEndpoint != "" {
+	if len(list.Data) != 1 || list.Data[0].ProfileID != id || list.Data[0].ProfileName != s.get(id).Name || list.Data[0].WsEndpoint != "" {
 		t.Errorf("GET /runs shows %+v, want the one run without its capability", list.Data)
 	}
 	s.usage(id)

@@ -21,7 +21,8 @@ type problemView struct {
 
 // The views are what a client reads of the answers.
 type runView struct {
-	ProfileID, RunID, Status    string
+	ProfileID, ProfileName      string
+	RunID, Status               string
 	WsEndpoint, CdpURL, LiveURL string
 	Reused, Headless            bool
 	PID                         int
@@ -45,7 +46,7 @@ type lastRunView struct {
 }
 
 type profileView struct {
-	ID, Status            string
+	ID, Name, Status      string
 	BrowserVersion, Notes string
 	ProxyID               *string
 	Run                   *runView
