@@ -42,10 +42,12 @@ func filesFinding() Finding {
 }
 
 // canSandbox reports whether the Chrome at a path can make its sandbox as an ordinary user (Chromium, docs/linux/sandboxing.md). It needs a
-// user namespace, or the helper beside it, which becomes root where the kernel lets it (PR_SET_NO_NEW_PRIVS(2const)).
+// user namespace, or the helper beside it, which becomes root where the kernel lets it (PR_SET_NO_NEW_PRIVS(2const)). A namespace without
+// capabilities, as AppArmor gives on Ubuntu 24.04, is of no use: Chrome makes further ones inside.
 func canSandbox(path string) bool {
-	// The kernel makes the namespace before it looks for the program, which does not exist.
-	_, err := syscall.ForkExec("/dev/null/none", nil, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}})
+	// The kernel makes the namespaces before it looks for the program, which does not exist.
+	_, err := syscall.ForkExec("/dev/null/none", nil, &syscall.ProcAttr{
+		Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, Unshareflags: syscall.CLONE_NEWPID}})
 	if errors.Is(err, syscall.ENOTDIR) {
 		return true
 	}

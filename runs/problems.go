@@ -122,10 +122,12 @@ func (m *Manager) startProblem(err error) error {
 }
 
 // killedBy completes a message about a process that died during a start, with the signal and a hint at low memory. It knows what Chrome
-// says that can make no sandbox (content/browser/zygote_host/zygote_host_impl_linux.cc).
+// says that can make no sandbox (content/browser/zygote_host/zygote_host_impl_linux.cc), and where it has no word for the kernel's refusal,
+// as AppArmor's (sandbox/linux/services/credentials.cc).
 func killedBy(f *shim.Failure) string {
+	lines := strings.Join(f.Lines, "\n")
 	switch {
-	case strings.Contains(strings.Join(f.Lines, "\n"), "No usable sandbox!"):
+	case strings.Contains(lines, "No usable sandbox!"), strings.Contains(lines, ":FATAL:sandbox/linux/services/credentials.cc"):
 		return ": Chrome can make no sandbox without user namespaces."
 	case f.Memory:
 		return ": the system has killed a process meanwhile, since memory ran short. Close something, or give the machine, its " +
