@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial
+.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -163,6 +163,11 @@ vm-packages:
 	cp dist/vm/old/*.deb dist/vm/old.deb
 	cp dist/vm/new/*.deb dist/vm/new.deb
 	SYSTEMD=1 LIMIT=1800 deploy/vm.sh deploy/vm-packages.sh dist/vm/old.deb dist/vm/new.deb || [ $$? -eq 77 ]
+
+# vm-apparmor tries the AppArmor profile in a machine whose kernel asks AppArmor about user namespaces (deploy/vm-apparmor.sh).
+vm-apparmor:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/vm/warren .
+	SUITE=trixie SYSTEMD=1 LIMIT=1800 deploy/vm.sh deploy/vm-apparmor.sh dist/vm/warren || [ $$? -eq 77 ]
 
 # image makes the image of a container, in dist/image (deploy/image.sh), with the archive that its binary is from.
 image:

@@ -10,6 +10,7 @@
 #   MEMORY=2048   MiB of memory      CPUS=2        processors
 #   LIMIT=600     seconds            APPEND=...    further words for the kernel
 #   CACHED=1      makes no root file system and installs nothing: it ends with 77 where there is none
+#   SUITE=trixie  a machine of another release of Debian, which has a root file system of its own; bookworm if not given
 #   CONSOLE=FILE  keeps what the kernel and systemd write; else that is shown only if the machine ends without an exit code
 #
 # The root file system is made once, in two or three minutes, and kept in ${XDG_CACHE_HOME:-~/.cache}/warren-vm. A boot then takes 25 s. It needs
@@ -19,7 +20,7 @@ set -eu
 PATH=$PATH:/usr/sbin:/sbin
 
 [ $# -gt 0 ] || { echo "usage: deploy/vm.sh SCRIPT [FILE...]" >&2; exit 2; }
-suite=bookworm
+suite=${SUITE:-bookworm}
 packages=systemd,systemd-sysv,udev,dbus,dbus-user-session,libpam-systemd,iproute2,kmod,procps,ca-certificates,apparmor,curl,jq
 packages=$packages,linux-image-cloud-amd64,chromium,fonts-dejavu-core
 layout=1 # to be raised when what furnish writes changes
@@ -100,8 +101,9 @@ build() {
   new=$base.new
   rm -rf "$new"
   mkdir -p "$new"
+  sed "/^Suites:/s/bookworm/$suite/g" /etc/apt/sources.list.d/debian.sources >"$new/debian.sources"
   mmdebstrap --mode=root --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=path-exclude=/usr/share/doc/* \
-    --include=$packages $suite "$new/tree" /etc/apt/sources.list.d/debian.sources >"$cache/mmdebstrap.log" 2>&1 ||
+    --include=$packages $suite "$new/tree" "$new/debian.sources" >"$cache/mmdebstrap.log" 2>&1 ||
     skip "the root file system could not be made ($cache/mmdebstrap.log)"
   furnish "$new/tree"
   cp -L "$new/tree/vmlinuz" "$new/kernel"
