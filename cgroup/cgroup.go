@@ -45,6 +45,7 @@ type Limits struct {
 // Usage is what a group has used. A figure that the kernel does not tell is nil.
 type Usage struct {
 	MemoryBytes *int64         // now, without what it could give back at once (inactive pages of files)
+	SwapBytes   *int64         // now in swap, which comes back when it is used
 	PeakBytes   *int64         // the most so far, with those
 	LimitBytes  *int64         // nil also without a limit
 	CPU         *time.Duration // of all processes, also of those that are gone
@@ -58,6 +59,7 @@ type Usage struct {
 // not added.
 func (u *Usage) Add(other Usage) {
 	sum(&u.MemoryBytes, other.MemoryBytes)
+	sum(&u.SwapBytes, other.SwapBytes)
 	sum(&u.PeakBytes, other.PeakBytes)
 	sum(&u.CPU, other.CPU)
 	sum(&u.ReadBytes, other.ReadBytes)

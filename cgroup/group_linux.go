@@ -304,6 +304,7 @@ func (g *Group) Usage() (u Usage) {
 func (g *Group) usageV2() (u Usage) {
 	if dir := g.Dirs[Memory]; dir != "" {
 		u.MemoryBytes = less(number(dir, "memory.current"), field(dir, "memory.stat", "inactive_file"))
+		u.SwapBytes = number(dir, "memory.swap.current")
 		u.PeakBytes, u.LimitBytes = number(dir, "memory.peak"), number(dir, "memory.max") // "max" is no number
 	}
 	if n := field(g.Dirs[core], "cpu.stat", "usage_usec"); n != nil { // there without the controller, too
@@ -321,6 +322,7 @@ const noLimitV1 = 1 << 62
 func (g *Group) usageV1() (u Usage) {
 	if dir := g.Dirs[Memory]; dir != "" {
 		u.MemoryBytes = less(number(dir, "memory.usage_in_bytes"), field(dir, "memory.stat", "total_inactive_file"))
+		u.SwapBytes = field(dir, "memory.stat", "total_swap")
 		u.PeakBytes = number(dir, "memory.max_usage_in_bytes")
 		if n := number(dir, "memory.limit_in_bytes"); n != nil && *n < noLimitV1 {
 			u.LimitBytes = n

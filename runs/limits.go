@@ -93,6 +93,16 @@ func (l *End) setUsage(used cgroup.Usage, e shim.End) {
 	}
 }
 
+// memoryAwake returns what a run has when it is awake, in bytes: what is in swap of a frozen one comes back at the thaw.
+func memoryAwake(u cgroup.Usage) (bytes int64) {
+	for _, part := range []*int64{u.MemoryBytes, u.SwapBytes} {
+		if part != nil {
+			bytes += *part
+		}
+	}
+	return bytes
+}
+
 // freezeAfter returns how long nobody has needed a profile's run that is frozen; 0: it never is. server is for profiles
 // that do not say. A run with a window is never frozen: who comes back to the window could not thaw it.
 func freezeAfter(row store.Profile, server time.Duration, headless bool) time.Duration {

@@ -47,3 +47,19 @@ func TestEndOfMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryAwake: what is in swap counts, and what the kernel does not tell does not.
+func TestMemoryAwake(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		u    cgroup.Usage
+		want int64
+	}{
+		{cgroup.Usage{}, 0}, {cgroup.Usage{MemoryBytes: new(int64(5))}, 5},
+		{cgroup.Usage{MemoryBytes: new(int64(5)), SwapBytes: new(int64(7))}, 12},
+	} {
+		if got := memoryAwake(c.u); got != c.want {
+			t.Errorf("%+v: %d", c.u, got)
+		}
+	}
+}

@@ -492,7 +492,7 @@ func (p *reconciliation) applyLimits() error {
 	if b.Limits == wanted {
 		return nil
 	}
-	if used := b.Group.Usage().MemoryBytes; wanted.MemoryBytes > 0 && used != nil && *used > wanted.MemoryBytes/10*9 {
+	if wanted.MemoryBytes > 0 && memoryAwake(b.Group.Usage()) > wanted.MemoryBytes/10*9 {
 		wanted.MemoryBytes = b.Limits.MemoryBytes
 	}
 	if err := b.Group.Set(wanted); err != nil {
