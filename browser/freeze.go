@@ -86,11 +86,16 @@ func (b *Browser) Freeze() error {
 	return b.freezer.freeze()
 }
 
-// isOwed reports whether Chrome has not answered a command yet.
+// isOwed reports whether Chrome has not answered a command yet. What silent pages owe the controller does not count.
 func (m *mux) isOwed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.pending == nil || len(m.pending) > 0
+	for _, p := range m.pending {
+		if !m.silent[p.session] {
+			return true
+		}
+	}
+	return m.pending == nil
 }
 
 // Thaw lets a frozen browser go on.

@@ -1,11 +1,14 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,7 +90,8 @@ const makeSound = `(() => { const n = 80000, v = new DataView(new ArrayBuffer(44
 	window.a = new Audio(URL.createObjectURL(new Blob([v], {type: 'audio/wav'}))); a.loop = true; return a.play().then(() => 'plays') })()`
 
 // TestFreeze: with a real browser, in a group that only notes. Sounds hears what a person would. Nothing of a page is lost when it gives
-// memory back. A frozen browser is thawed before each command, and by Stop; not while it owes an answer, and not before.
+// memory back. A frozen browser is thawed before each command, and by Stop; not while it owes an answer, and not before. Pages that do not
+// answer do not keep it awake.
 func TestFreeze(t *testing.T) {
 	p, g := newProfile(t), &noter{}
 	s := p.spec()
@@ -142,11 +146,67 @@ func TestFreeze(t *testing.T) {
 		t.Errorf("a browser that owes an answer: %v", err)
 	}
 	eval(`answer(), ''`)
+	p.freezesBesideSilent(b, page)
 	testnet.Eventually(t, "it is frozen again", func() bool { return b.Freeze() == nil })
 	wantEndFirst(t, b.PID())
 	if got := b.Stop(t.Context(), false); got != MethodClose || g.isFrozen() {
 		t.Errorf("the stop took %q", got)
 	}
+}
+
+// freezesBesideSilent freezes a browser with a page that has crashed, and one whose script waits for an answer of its site. Neither is
+// asked again before it has answered. The second plays a sound then.
+func (p *profile) freezesBesideSilent(b *Browser, page Page) {
+	t := p.t
+	t.Helper()
+	asked, release := make(chan struct{}), make(chan struct{})
+	p.site.Mux.HandleFunc("/wait", func(http.ResponseWriter, *http.Request) { close(asked); <-release })
+	b.mux.send(page.Session, "Runtime.evaluate", map[string]any{"userGesture": true, "expression": `(() => {
+		const x = new XMLHttpRequest(); x.open('GET', '/wait', false); x.send(); window.c = new AudioContext() })()`}, nil)
+	<-asked
+	var made struct{ TargetID string }
+	if err := b.mux.call(t.Context(), "", "Target.createTarget", map[string]string{"url": "http://crash.test/"}, &made); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, "the page is attached", func() bool { return len(b.mux.controllerSessions(made.TargetID)) > 0 })
+	crash := b.mux.controllerSessions(made.TargetID)[0].id
+	b.mux.send(crash, "Page.crash", nil, nil)
+	sounds := func(wait time.Duration) bool {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		defer cancel()
+		loud, err := b.Sounds(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		return loud
+	}
+	if sounds(2 * time.Second) {
+		t.Error("a page that does not answer sounds")
+	}
+	owed := b.mux.owed(page.Session, crash)
+	if sounds(2*time.Second) || b.mux.owed(page.Session, crash) != owed || owed == 0 {
+		t.Fatalf("pages that owe %d answers were asked again", owed)
+	}
+	if err := b.GiveBack(t.Context()); err != nil {
+		t.Error(err)
+	}
+	testnet.Eventually(t, "it is frozen beside pages that do not answer", func() bool { return b.Freeze() == nil })
+	close(release)
+	testnet.Eventually(t, "the page sounds that answers again", func() bool { return sounds(testnet.Patience) })
+	call(t, b, page.Session, "Runtime.evaluate", map[string]any{"expression": "c.close()", "awaitPromise": true})
+}
+
+// owed counts the commands that have no answer yet.
+func (m *mux) owed(sessions ...string) (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.pending {
+		if slices.Contains(sessions, p.session) {
+			n++
+		}
+	}
+	return n
 }
 
 func mustJSON(t *testing.T, v any) []byte {

@@ -34,6 +34,7 @@ type mux struct {
 	mu           sync.Mutex
 	lastID       int64
 	pending      map[int64]pending
+	silent       map[string]bool // sessions of the controller on pages that did not answer in time, while they owe it
 	sessions     map[string]*session
 	clients      map[*client]struct{}
 	holdsChanged chan struct{} // closed and replaced when a client holds or releases a target
@@ -88,7 +89,7 @@ type pending struct {
 func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
 		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spareClients),
-		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
+		pending: map[int64]pending{}, silent: map[string]bool{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
 		holdsChanged: make(chan struct{}), blocked: blockedTargets{targets: map[string]departure{}},
 	}
 	m.backlog = newBacklog(m.endStalled)

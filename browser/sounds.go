@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 )
 
 // Asks pages, before they are frozen, whether a person may hear them, and for the memory that they do not need.
@@ -44,7 +46,9 @@ func (s *sounding) take(e Event) {
 }
 
 // Sounds reports whether a page plays a sound: an element that is not muted, or an AudioContext that runs. Chrome tells of the players
-// and contexts of a page when a domain is enabled (CDP Media.enable, WebAudio.enable). The error says that a page did not answer.
+// and contexts of a page when a domain is enabled (CDP Media.enable, WebAudio.enable). A page that does not answer until ctx ends counts
+// as silent, and does not keep the browser from being frozen: it has crashed, or its script does not end. It is asked again when it has
+// answered.
 func (b *Browser) Sounds(ctx context.Context) (bool, error) {
 	heard, err := b.listen(ctx)
 	if err != nil || heard.running {
@@ -58,30 +62,68 @@ func (b *Browser) Sounds(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// listen asks every page for its players and contexts.
+// listen asks every page for its players and contexts. Those that do not answer until ctx ends are silent from then on.
 func (b *Browser) listen(ctx context.Context) (heard sounding, err error) {
 	sub, err := b.Subscribe()
 	if err != nil {
 		return heard, err
 	}
 	defer sub.Close()
-	for _, session := range b.mux.pageSessions() {
-		methods := []string{"Media.enable", "WebAudio.enable", "Media.disable", "WebAudio.disable"}
+	left := map[string]int{} // answers, by session
+	methods := []string{"Media.enable", "WebAudio.enable", "Media.disable", "WebAudio.disable"}
+	for _, session := range b.mux.answeringSessions() {
+		left[session] = len(methods)
 		for _, method := range methods {
-			sub.Send(session, method, nil, method)
+			sub.Send(session, method, nil, session)
 		}
-		for left := len(methods); left > 0; { // Chrome tells before it answers
-			switch n, err := sub.Next(ctx); n := n.(type) {
-			case nil:
-				return heard, err
-			case Event:
-				heard.take(n)
-			case Answer:
-				left--
+	}
+	for len(left) > 0 { // Chrome tells before it answers
+		n, err := sub.Next(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			b.mux.takeForSilent(left)
+			heard.forget(left)
+			return heard, nil
+		}
+		switch n := n.(type) {
+		case nil:
+			return heard, err
+		case Event:
+			heard.take(n)
+		case Answer:
+			session, _ := n.Tag.(string)
+			if left[session]--; left[session] == 0 {
+				delete(left, session)
 			}
 		}
 	}
 	return heard, nil
+}
+
+// forget forgets the players of sessions, which could not be asked.
+func (s *sounding) forget(sessions map[string]int) {
+	s.players = slices.DeleteFunc(s.players, func(p player) bool { _, gone := sessions[p.session]; return gone })
+}
+
+// takeForSilent takes pages for silent that owe answers.
+func (m *mux) takeForSilent(sessions map[string]int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for session := range sessions {
+		m.silent[session] = true
+	}
+}
+
+// answeringSessions returns the controller's sessions on pages, without those that are silent. One that owes nothing any more is not.
+func (m *mux) answeringSessions() []string {
+	ids := m.pageSessions()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	owing := map[string]bool{}
+	for _, p := range m.pending {
+		owing[p.session] = true
+	}
+	maps.DeleteFunc(m.silent, func(session string, _ bool) bool { return !owing[session] })
+	return slices.DeleteFunc(ids, func(session string) bool { return m.silent[session] })
 }
 
 // isAudible asks a media element. One that is gone is silent. One whose page would notice the question counts as audible.
@@ -130,8 +172,8 @@ func (m *mux) pageSessions() (ids []string) {
 }
 
 // GiveBack asks the browser and its pages for the memory that they do not need, before they are frozen. It pretends a moderate shortage,
-// and has pages collect their garbage. Nothing of a page is lost. A critical shortage, and Memory.forciblyPurgeJavaScriptMemory,
-// would discard pages.
+// and has pages collect their garbage, but for those that did not answer Sounds. Nothing of a page is lost. A critical shortage, and
+// Memory.forciblyPurgeJavaScriptMemory, would discard pages.
 func (b *Browser) GiveBack(ctx context.Context) error {
 	m, err := b.running()
 	if err != nil {
@@ -140,7 +182,7 @@ func (b *Browser) GiveBack(ctx context.Context) error {
 	if err := m.callPage(ctx, "", "Memory.simulatePressureNotification", map[string]string{"level": "moderate"}, nil); err != nil {
 		return err
 	}
-	for _, s := range m.pageSessions() {
+	for _, s := range m.answeringSessions() {
 		if err := m.callPage(ctx, s, "HeapProfiler.collectGarbage", nil, nil); err != nil {
 			return err
 		}

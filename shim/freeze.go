@@ -16,7 +16,8 @@ import (
 const (
 	// quietTime is how long nothing may have gone through the relay.
 	quietTime = 5 * time.Second
-	// giveBackTime is how long pages may take to say whether they play a sound, and to give memory back.
+	// giveBackTime is how long pages may take to say whether they play a sound, and as long again to give memory back. Those that do not
+	// say it are silent.
 	giveBackTime = 10 * time.Second
 	// reclaimStep is how much memory is taken at a time: somebody may come in between.
 	reclaimStep = 64 << 20
@@ -110,11 +111,13 @@ func (f *freezing) run() {
 // freeze freezes the browser, unless a page plays a sound or somebody comes meanwhile. It reports whether the browser was frozen: it may be
 // thawed again.
 func (f *freezing) freeze() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), giveBackTime)
-	defer cancel()
-	if sounds, err := f.browser.Sounds(ctx); sounds || err != nil {
+	listening, heard := context.WithTimeout(context.Background(), giveBackTime) // all of it passes where a page does not answer
+	defer heard()
+	if sounds, err := f.browser.Sounds(listening); sounds || err != nil {
 		return false
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), giveBackTime)
+	defer cancel()
 	if f.browser.GiveBack(ctx) != nil || !f.isUnneeded() {
 		return false
 	}
