@@ -35,6 +35,22 @@ func pss(pid int) int64 { return kernelBytes(fmt.Sprintf("/proc/%d/smaps_rollup"
 // available returns the memory that new programs can have, in bytes (proc(5), meminfo).
 func available() int64 { return kernelBytes("/proc/meminfo", "MemAvailable:") }
 
+// swapTotal returns the swap of the machine, in bytes.
+func swapTotal() int64 { return kernelBytes("/proc/meminfo", "SwapTotal:") }
+
+// zramUsed returns the memory of all compressed disks, in bytes: the third number of mm_stat (zram.rst of the kernel).
+func zramUsed() (sum int64) {
+	files, _ := filepath.Glob("/sys/block/zram*/mm_stat") // the pattern is valid
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // one that is gone has none
+		if fields := strings.Fields(string(text)); len(fields) > 2 {
+			n, _ := strconv.ParseInt(fields[2], 10, 64) // the kernel writes numbers
+			sum += n
+		}
+	}
+	return sum
+}
+
 // childrenOf returns a process's children; each of its threads has its own (proc(5), children).
 func childrenOf(pid int) (pids []int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid

@@ -25,6 +25,8 @@ func withSandbox() *syscall.SysProcAttr { return nil }
 func pss(int) int64        { return 0 }
 func available() int64     { return 0 }
 func childrenOf(int) []int { return nil }
+func swapTotal() int64     { return 0 }
+func zramUsed() int64      { return 0 }
 
 func canHideGroups() bool { return false }
 

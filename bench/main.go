@@ -85,7 +85,7 @@ func parts() []part {
 		{"memory", (*bench).measureMemory}, {"snapshots", (*bench).measureSnapshots},
 		{"state", (*bench).measureState}, {"webhooks", (*bench).measureWebhooks}, {"metrics", (*bench).measureScrapes},
 		{"audit", (*bench).measureAudit}, {"commands", (*bench).measureCommands}, {"groups", (*bench).measureGroups},
-		{"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
+		{"freeze", (*bench).measureFreeze}, {"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
 	}
 }
 
@@ -93,10 +93,10 @@ func run(ctx context.Context) error {
 	warren := flag.String("warren", "./warren", "the binary under test")
 	rounds := flag.Int("rounds", 7, "rounds of each figure")
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
-	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
+	idle := flag.Int("idle", 30, "browsers of the part memory, on each side, and of the part freeze")
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
-		"small, memory, snapshots, state, webhooks, metrics, audit, commands, groups, size, peers")
+		"small, memory, snapshots, state, webhooks, metrics, audit, commands, groups, freeze, size, peers")
 	peer := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
 	if *peer != "" && !slices.ContainsFunc(peerParts(), func(p peerPart) bool { return p.name == *peer }) {
