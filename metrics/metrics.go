@@ -2,8 +2,14 @@
 package metrics
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,18 +58,46 @@ type Kept struct{ Files, Bytes int64 }
 
 // New returns the handler of GET /metrics. It gathers at most twice a second, however often it is asked. Gathering reads
 // counters and the sizes of files; it waits for no run and for no table of the database.
-func New(s Sources, log *slog.Logger) http.Handler {
+func New(s Sources, log *slog.Logger) http.Handler { return handler(s, log, time.Second/2) }
+
+func handler(s Sources, log *slog.Logger, age time.Duration) http.Handler {
 	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newCollector(s))
-	return promhttp.HandlerFor(&lately{from: r, age: time.Second / 2}, promhttp.HandlerOpts{
+	r.MustRegister(collectors.NewGoCollector(), newProcess())
+	all := &lately{from: []prometheus.Gatherer{r, newCollector(s)}, age: age}
+	return inOnePiece(promhttp.HandlerFor(all, promhttp.HandlerOpts{
 		DisableCompression: true, // takes longer than the rest, for a few kilobytes on the local network
 		ErrorLog:           slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}))
+}
+
+// usualLength is more than an answer has in bytes, mostly.
+const usualLength = 32 << 10
+
+// inOnePiece writes an answer at once. Its pieces would be chunks, each with a call of the system.
+func inOnePiece(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		whole := &wholeAnswer{ResponseWriter: w}
+		whole.text.Grow(usualLength)
+		next.ServeHTTP(whole, r)
+		w.Header().Set("Content-Length", strconv.Itoa(whole.text.Len()))
+		w.WriteHeader(cmp.Or(whole.status, http.StatusOK))
+		w.Write(whole.text.Bytes()) //nolint:errcheck // the client sees that it is too short
 	})
 }
 
+// wholeAnswer holds back what is written.
+type wholeAnswer struct {
+	http.ResponseWriter
+	status int
+	text   bytes.Buffer
+}
+
+func (w *wholeAnswer) WriteHeader(status int)         { w.status = status }
+func (w *wholeAnswer) Write(part []byte) (int, error) { return w.text.Write(part) }
+
 // lately gathers what is older than age. Callers that come meanwhile wait for it, and share it.
 type lately struct {
-	from prometheus.Gatherer
+	from []prometheus.Gatherer
 	age  time.Duration
 
 	mu   sync.Mutex
@@ -77,8 +111,18 @@ func (l *lately) Gather() ([]*dto.MetricFamily, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.at.IsZero() || time.Since(l.at) >= l.age {
-		l.all, l.fail = l.from.Gather()
+		l.gather()
 		l.at = time.Now()
 	}
 	return l.all, l.fail
+}
+
+// gather sorts the families by name. What one gatherer lacks does not keep back what the others have.
+func (l *lately) gather() {
+	l.all, l.fail = nil, nil
+	for _, from := range l.from {
+		some, err := from.Gather()
+		l.all, l.fail = append(l.all, some...), errors.Join(l.fail, err)
+	}
+	slices.SortFunc(l.all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 }

@@ -3,7 +3,7 @@ package metrics
 import (
 	"maps"
 
-	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"warren/tally"
 )
@@ -71,7 +71,7 @@ func usageMetrics() []metric {
 		counter("warren_runs_oom_total", "Runs that ended for want of memory.",
 			func(r *reading) float64 { return float64(r.runs.Ends["out_of_memory"]) }),
 		{name: "warren_runs_io_bytes_total", help: "Bytes that all runs read from disks and wrote to them; only where the kernel tells.",
-			label: "direction", kind: prometheus.CounterValue, values: func(r *reading) map[string]float64 {
+			label: "direction", kind: dto.MetricType_COUNTER, values: func(r *reading) map[string]float64 {
 				if !r.kernel {
 					return nil
 				}
@@ -143,19 +143,19 @@ func one(v func(*reading) float64) func(*reading) map[string]float64 {
 }
 
 func gauge(name, help string, v func(*reading) float64) metric {
-	return metric{name: name, help: help, kind: prometheus.GaugeValue, values: one(v)}
+	return metric{name: name, help: help, kind: dto.MetricType_GAUGE, values: one(v)}
 }
 
 func counter(name, help string, v func(*reading) float64) metric {
-	return metric{name: name, help: help, kind: prometheus.CounterValue, values: one(v)}
+	return metric{name: name, help: help, kind: dto.MetricType_COUNTER, values: one(v)}
 }
 
 func gauges(name, help, label string, v func(*reading) map[string]float64) metric {
-	return metric{name: name, help: help, label: label, kind: prometheus.GaugeValue, values: v}
+	return metric{name: name, help: help, label: label, kind: dto.MetricType_GAUGE, values: v}
 }
 
 func counters(name, help, label string, v func(*reading) map[string]int64) metric {
-	return metric{name: name, help: help, label: label, kind: prometheus.CounterValue, values: func(r *reading) map[string]float64 {
+	return metric{name: name, help: help, label: label, kind: dto.MetricType_COUNTER, values: func(r *reading) map[string]float64 {
 		out := map[string]float64{}
 		for word, n := range v(r) {
 			out[word] = float64(n)
@@ -166,7 +166,7 @@ func counters(name, help, label string, v func(*reading) map[string]int64) metri
 
 // optional is a gauge without a value where v has none.
 func optional(name, help string, v func(*reading) (float64, bool)) metric {
-	return metric{name: name, help: help, kind: prometheus.GaugeValue, values: func(r *reading) map[string]float64 {
+	return metric{name: name, help: help, kind: dto.MetricType_GAUGE, values: func(r *reading) map[string]float64 {
 		if n, ok := v(r); ok {
 			return map[string]float64{"": n}
 		}

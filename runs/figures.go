@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,12 +33,10 @@ func (m *Manager) askAll() {
 	t := &m.tally
 	t.mu.Lock()
 	due := time.Since(t.asked) >= reportAge && len(t.living) > 0
+	var all []*run
 	if due {
 		t.asked = time.Now()
-	}
-	all := make([]*run, 0, len(t.living))
-	for r := range t.living {
-		all = append(all, r)
+		all = slices.Collect(maps.Keys(t.living))
 	}
 	t.mu.Unlock()
 	if !due {
@@ -59,7 +59,11 @@ func (m *Manager) askAll() {
 // askedAtOnce is how many runs are asked at the same time.
 const askedAtOnce = 16
 
+// askOne asks a run's process for a report, and the kernel for what its group has used.
 func (m *Manager) askOne(r *run) {
+	if m.groups.tree.Counts() {
+		m.tally.used(r, r.group().Usage())
+	}
 	client, err := r.process()
 	if err != nil {
 		return
@@ -77,21 +81,7 @@ func (m *Manager) Figures() Figures {
 	f := Figures{Launching: len(m.startSem), Warm: m.warm.countReady(), Queued: m.queued.Load(), Refused: m.queue.refused.Load(),
 		Starts: m.tally.starts.All(), Ends: m.tally.ends.All(), Phases: m.tally.phases.Read(), Took: m.tally.took.Read(),
 		Waited: m.tally.queued.Read(), Totals: m.tally.totals()}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, r := range m.byProfile {
-		if r.isHold {
-			continue
-		}
-		switch r.now() {
-		case starting:
-			f.Starting++
-		case running:
-			f.Running++
-			f.Frozen += r.countFrozen()
-		case stopping:
-			f.Stopping++
-		}
-	}
+	c := &m.census
+	f.Starting, f.Running, f.Stopping, f.Frozen = count(&c.at[starting]), count(&c.at[running]), count(&c.at[stopping]), count(&c.frozen)
 	return f
 }

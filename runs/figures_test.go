@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/cgroup"
 	"warren/problem"
 	"warren/shim"
 	"warren/tally"
@@ -23,17 +24,23 @@ func TestFigures(t *testing.T) {
 	}
 	sums.report(first, stats(100, 7))
 	sums.report(second, stats(10, 1))
+	sums.used(first, cgroup.Usage{MemoryBytes: new(int64(70)), CPU: new(time.Second), ReadBytes: new(int64(5))})
+	sums.used(first, cgroup.Usage{}) // its group is gone already
 	if got := sums.totals(); got.BytesUp != 110 || got.BytesDown != 220 || got.CPUMs != 110 || got.MemoryBytes != 2000 ||
-		got.MessagesIn != 8 || got.Frames != 6 || got.Processes != 10 || got.Clients != 2 {
+		got.MessagesIn != 8 || got.Frames != 6 || got.Processes != 10 || got.Clients != 2 ||
+		got.kernel != (groupUse{memory: 70, read: 5, cpu: time.Second}) {
 		t.Errorf("two runs: %+v", got)
 	}
-	sums.end(first, "stopped", shim.End{BytesUp: 150, BytesDown: 300, Served: shim.Served{MessagesIn: 9, Frames: 4}})
+	sums.end(first, "stopped", shim.End{BytesUp: 150, BytesDown: 300, Served: shim.Served{MessagesIn: 9, Frames: 4}},
+		cgroup.Usage{MemoryBytes: new(int64(70)), CPU: new(2 * time.Second)})
 	sums.report(first, stats(1, 1)) // an answer that comes late
+	sums.used(first, cgroup.Usage{MemoryBytes: new(int64(70))})
 	if got := sums.totals(); got.BytesUp != 160 || got.BytesDown != 320 || got.MessagesIn != 10 || got.Frames != 7 ||
-		got.MemoryBytes != 1000 || got.Clients != 1 || got.CPUMs != 110 {
+		got.MemoryBytes != 1000 || got.Clients != 1 || got.CPUMs != 110 ||
+		got.kernel != (groupUse{read: 5, cpu: 2 * time.Second}) {
 		t.Errorf("after one has ended: %+v", got)
 	}
-	sums.end(second, "crashed", shim.End{}) // a process that was killed reports nothing
+	sums.end(second, "crashed", shim.End{}, cgroup.Usage{}) // a process that was killed reports nothing
 	if got := sums.totals(); got.BytesUp != 160 || got.MessagesIn != 10 || got.MemoryBytes != 0 {
 		t.Errorf("after both have ended: %+v", got)
 	}
@@ -79,10 +86,20 @@ func TestTracedStart(t *testing.T) { // not beside others, whose allocations wou
 func TestFiguresOfRuns(t *testing.T) {
 	t.Parallel()
 	m := thousandRuns(10)
-	m.byProfile["held"] = newHold("held")
-	m.byProfile["0"].state = stopping
-	if f := m.Figures(); f.Running != 9 || f.Stopping != 1 || f.Starting != 0 || f.Totals.BytesUp != 10 {
+	if _, ours, err := m.claim(newHold("held")); !ours || err != nil {
+		t.Fatal(err)
+	}
+	m.byProfile["0"].to(stopping)
+	m.byProfile["1"].setFrozen(new(time.Now()))
+	if f := m.Figures(); f.Running != 9 || f.Stopping != 1 || f.Starting != 0 || f.Frozen != 1 || f.Totals.BytesUp != 10 {
 		t.Errorf("%+v", f)
+	}
+	gone := m.byProfile["0"]
+	gone.successor = newRun("next", "0", "w", starting)
+	m.release(gone)
+	m.release(m.byProfile["1"])
+	if f := m.Figures(); f.Running != 8 || f.Stopping != 0 || f.Starting != 1 || f.Frozen != 0 {
+		t.Errorf("after one has ended and one was restarted: %+v", f)
 	}
 }
 
@@ -93,7 +110,7 @@ func thousandRuns(n int) *Manager {
 	for i := range n {
 		id := string(rune('0' + i))
 		r := newRun(id, id, "w", running)
-		m.byProfile[id] = r
+		m.claim(r) //nolint:errcheck // nothing refuses it
 		m.tally.began(r)
 		m.tally.report(r, shim.Stats{BytesUp: 1, MemoryBytes: new(int64(1))})
 	}

@@ -167,21 +167,8 @@ func (m *Manager) usage(ctx context.Context, r *run) *Usage {
 }
 
 // UsageOfAll adds up what all runs with a control group have used since this server started, and what they use now. ok is false where the
-// kernel does not count memory and processor time by groups.
+// kernel does not count memory and processor time by groups. It is as old as the sums of Figures.
 func (m *Manager) UsageOfAll() (sum cgroup.Usage, ok bool) {
-	m.tally.mu.Lock()
-	sum = m.tally.used
-	m.tally.mu.Unlock()
-	m.mu.Lock()
-	var all []*cgroup.Group
-	for _, r := range m.byProfile {
-		if g := r.group(); g != nil {
-			all = append(all, g)
-		}
-	}
-	m.mu.Unlock()
-	for _, g := range all {
-		sum.Add(g.Usage())
-	}
-	return sum, m.groups.tree.Counts()
+	k := m.tally.totals().kernel
+	return cgroup.Usage{MemoryBytes: &k.memory, CPU: &k.cpu, ReadBytes: &k.read, WriteBytes: &k.written}, m.groups.tree.Counts()
 }

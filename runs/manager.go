@@ -63,6 +63,7 @@ type Manager struct {
 	catalog shim.Catalog
 	machine machineMeter
 	tally   runTally
+	census  census // of the runs in byProfile
 }
 
 // New makes a manager of the runs of cfg.Data. No run begins before Adopt or Start. When ctx ends, the manager releases
@@ -164,6 +165,7 @@ func (m *Manager) claim(r *run) (*run, bool, error) {
 		return nil, false, QuotaExceeded(r.workspaceID, "running")
 	}
 	m.byProfile[r.profileID] = r
+	r.count(&m.census)
 	m.wg.Add(1)
 	return r, true, nil
 }
@@ -212,9 +214,11 @@ func (m *Manager) beginWork() (leave func(), err error) {
 func (m *Manager) release(r *run) {
 	m.mu.Lock()
 	delete(m.byProfile, r.profileID)
+	r.count(nil)
 	delete(m.pickedProxies, r.profileID)
 	if next := r.successor; next != nil { // the successor inherits the queue slot, so that no other start takes it
 		m.byProfile[r.profileID] = next
+		next.count(&m.census)
 		if !next.isHold {
 			next.isRestart, next.slot, r.slot = true, r.slot, nil
 		}

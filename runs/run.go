@@ -32,6 +32,7 @@ type run struct {
 	pendingCheck *exitLookup  // the exit check that outlasted the start
 	waiters      int          // callers that wait for the start
 	frozenSince  *time.Time   // nil: the browser is not frozen
+	countedIn    *census      // nil: it is not in Manager.byProfile, or is a hold
 	client       *shim.Client
 
 	debugKey string // the key for which the debug port is open; "" none
@@ -139,8 +140,35 @@ func (r *run) to(next stage) bool {
 	if !slices.Contains(r.state.successors(), next) {
 		return false
 	}
-	r.state = next
+	r.recount(func() { r.state = next })
 	return true
+}
+
+// count has the run counted in a census from now on; nil: in none.
+func (r *run) count(in *census) {
+	if r.isHold {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recount(func() { r.countedIn = in })
+}
+
+// recount changes what the census counts. r.mu is held.
+func (r *run) recount(change func()) {
+	r.addTo(r.countedIn, -1)
+	change()
+	r.addTo(r.countedIn, 1)
+}
+
+func (r *run) addTo(c *census, n int64) {
+	if c == nil {
+		return
+	}
+	c.at[r.state].Add(n)
+	if r.frozenSince != nil && r.state == running {
+		c.frozen.Add(n)
+	}
 }
 
 // now returns the run's state.
@@ -273,8 +301,7 @@ func (m *Manager) supervise(r *run) {
 	end := r.client.End()
 	used := m.groups.end(r.profileID, r.group())
 	last.setUsage(used, end)
-	m.tally.addUsed(used)
-	m.tally.end(r, last.Reason, end)
+	m.tally.end(r, last.Reason, end, used)
 	m.finish(r, last)
 }
 
@@ -352,7 +379,7 @@ func (r *run) setFrozen(since *time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	same := r.frozenSince == since || r.frozenSince != nil && since != nil && r.frozenSince.Equal(*since)
-	r.frozenSince = since
+	r.recount(func() { r.frozenSince = since })
 	return !same
 }
 
@@ -364,14 +391,4 @@ func (r *run) info() Info {
 		j.FrozenSince = new(r.frozenSince.UTC().Truncate(time.Millisecond))
 	}
 	return j
-}
-
-// countFrozen returns 1 for a run whose browser is frozen, else 0.
-func (r *run) countFrozen() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.frozenSince == nil {
-		return 0
-	}
-	return 1
 }

@@ -21,60 +21,9 @@ type runTally struct {
 	spans        tally.Spans // nil: nobody traces
 
 	mu     sync.Mutex
-	living map[*run]shim.Stats // the last report of each run
-	ended  Totals              // of runs that have ended
-	asked  time.Time           // when all runs were last asked
-	used   cgroup.Usage        // of the groups of runs that have ended: what only grows
-}
-
-// Totals are sums over runs. Those of runs that ended since the server started are in all but the gauges.
-type Totals struct {
-	BytesUp, BytesDown int64 // through relays
-	RefusedByRules     int64 // connections
-	MessagesIn         int64 // of DevTools clients
-	MessagesOut        int64
-	ClientBytesIn      int64 // in these messages
-	ClientBytesOut     int64
-	Frames             int64 // of live views
-	CPUMs              int64
-
-	// The gauges, of the runs that go on.
-	MemoryBytes, OwnBytes        int64
-	Connections                  int64
-	Processes, Clients, Watchers int
-}
-
-// add sums up the counters of a report.
-func (t *Totals) add(s shim.Stats) {
-	t.BytesUp += s.BytesUp
-	t.BytesDown += s.BytesDown
-	t.RefusedByRules += s.ByRules
-	t.MessagesIn += s.MessagesIn
-	t.MessagesOut += s.MessagesOut
-	t.ClientBytesIn += s.ClientIn
-	t.ClientBytesOut += s.ClientOut
-	t.Frames += s.Frames
-	if s.CPUMs != nil {
-		t.CPUMs += *s.CPUMs
-	}
-}
-
-// addGauges sums up what a report says of now.
-func (t *Totals) addGauges(s shim.Stats) {
-	for _, m := range []struct {
-		from *int64
-		to   *int64
-	}{{s.MemoryBytes, &t.MemoryBytes}, {s.OwnBytes, &t.OwnBytes}} {
-		if m.from != nil {
-			*m.to += *m.from
-		}
-	}
-	if s.Processes != nil {
-		t.Processes += *s.Processes
-	}
-	t.Connections += s.Connections
-	t.Clients += s.Clients
-	t.Watchers += s.Viewers
+	living map[*run]*report
+	sums   Totals    // of the living, and what stays of those that have ended
+	asked  time.Time // when all runs were last asked
 }
 
 // began counts a run among the living.
@@ -82,56 +31,53 @@ func (t *runTally) began(r *run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.living == nil {
-		t.living = map[*run]shim.Stats{}
+		t.living = map[*run]*report{}
 	}
-	t.living[r] = shim.Stats{}
+	t.living[r] = new(report)
 }
 
 // report keeps the last report of a run that goes on.
 func (t *runTally) report(r *run, s shim.Stats) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, ok := t.living[r]; ok {
-		t.living[r] = s
-	}
+	t.change(r, func(have *report) { have.stats = s })
 }
 
-// addUsed adds what the group of a run had used when it ended.
-func (t *runTally) addUsed(of cgroup.Usage) {
-	of.MemoryBytes, of.PeakBytes, of.PIDs = nil, nil, nil
+// used keeps what the group of a run that goes on has used.
+func (t *runTally) used(r *run, u cgroup.Usage) {
+	t.change(r, func(have *report) { have.used = have.used.grow(u) })
+}
+
+// change changes what is known of a run that goes on, and the sums with it. It does nothing to one that has ended.
+func (t *runTally) change(r *run, to func(*report)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.used.Add(of)
+	if have := t.living[r]; have != nil {
+		t.sums.add(have, -1)
+		to(have)
+		t.sums.add(have, 1)
+	}
 }
 
 // end counts the end of a run. What it has used stays in the sums.
-func (t *runTally) end(r *run, reason string, e shim.End) {
+func (t *runTally) end(r *run, reason string, e shim.End, u cgroup.Usage) {
 	t.ends.Add(reason, 1)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last, ok := t.living[r]
-	if !ok {
-		return
-	}
-	delete(t.living, r)
-	last.BytesUp, last.BytesDown = max(last.BytesUp, e.BytesUp), max(last.BytesDown, e.BytesDown)
-	last.ByRules = max(last.ByRules, e.ByRules)
-	if e.Served.MessagesIn >= last.MessagesIn && e.Served.Frames >= last.Frames { // a process that was killed reports none
-		last.Served = e.Served
-	}
-	t.ended.add(last)
+	t.change(r, func(have *report) {
+		last := &have.stats
+		last.BytesUp, last.BytesDown = max(last.BytesUp, e.BytesUp), max(last.BytesDown, e.BytesDown)
+		last.ByRules = max(last.ByRules, e.ByRules)
+		if e.Served.MessagesIn >= last.MessagesIn && e.Served.Frames >= last.Frames { // a process that was killed reports none
+			last.Served = e.Served
+		}
+		have.used = have.used.grow(u)
+		*have = *have.last()
+		delete(t.living, r)
+	})
 }
 
-// totals sums up the last reports of all runs.
+// totals returns the sums over the last reports of all runs.
 func (t *runTally) totals() Totals {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	sum := t.ended
-	for _, s := range t.living {
-		sum.add(s)
-		sum.addGauges(s)
-	}
-	return sum
+	return t.sums
 }
 
 // trace records the span of a start that has just ended. Its phases say when it began.
