@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -158,7 +159,7 @@ func TestAuditBatch(t *testing.T) {
 	}
 }
 
-// TestAuditLines: the export has everything that fits, and a part of it in no more memory than a page.
+// TestAuditLines: the export has everything that fits, and no more than a part of it is in memory at once.
 func TestAuditLines(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
@@ -200,6 +201,22 @@ func TestAuditLines(t *testing.T) {
 			t.Errorf("%s: %d lines are missing", how.query, next)
 		}
 	}
+	parts := &partsOf{ResponseRecorder: httptest.NewRecorder()}
+	a.srv.ServeHTTP(parts, a.request(t, "GET", "/audit?format=jsonl&keyId=server", nil))
+	if !slices.Equal(parts.lines, []int{auditPart, auditPart, 7}) {
+		t.Errorf("written in parts of %v lines", parts.lines)
+	}
+}
+
+// partsOf counts the lines of each part of an answer.
+type partsOf struct {
+	*httptest.ResponseRecorder
+	lines []int
+}
+
+func (p *partsOf) Write(part []byte) (int, error) {
+	p.lines = append(p.lines, bytes.Count(part, []byte{'\n'}))
+	return len(part), nil
 }
 
 // TestWorkspaceQuotas: a quota is exact under parallel requests, of every operation that makes what it counts.

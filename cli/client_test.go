@@ -108,6 +108,31 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
+// TestLinesAsTheyCome: lines of a list are out before its next page is read, so that no list is too long for them.
+func TestLinesAsTheyCome(t *testing.T) {
+	t.Parallel()
+	var out testnet.Buffer
+	seen := make(chan string, 2)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- out.String()
+		if r.URL.Query().Get("after") == "" {
+			io.WriteString(w, `{"data":[{"seq":2}],"hasMore":true,"next":"x"}`)
+			return
+		}
+		io.WriteString(w, `{"data":[{"seq":1}],"hasMore":false}`)
+	}))
+	defer s.Close()
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "admin.key"), []byte("the-key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := New(testProgram{}).Run(t.Context(), []string{"audit", "-o", "jsonl", "--url", s.URL, "--data", data},
+		Streams{strings.NewReader(""), &out, io.Discard})
+	if first, second := <-seen, <-seen; err != nil || first != "" || second != "{\"seq\":2}\n" || out.String() != "{\"seq\":2}\n{\"seq\":1}\n" {
+		t.Errorf("%v: %q, then %q, at the end %q", err, first, second, out.String())
+	}
+}
+
 // TestPrivateAuthority: a server whose certificate a private authority has signed is refused until login has that authority. The context
 // keeps it, and its key goes to no other server. It changes the environment, so that no other test runs beside it.
 func TestPrivateAuthority(t *testing.T) {

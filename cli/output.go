@@ -39,6 +39,11 @@ func (s *session) tabular() bool {
 	return err == nil && f == "table" && !s.yes("quiet")
 }
 
+// isLines reports whether a format prints each object by itself, as soon as it is there.
+func isLines(format string) bool {
+	return format == "jsonl" || strings.HasPrefix(format, templatePrefix)
+}
+
 // printList writes objects. JSON has them as {"data": […], "total": n}.
 func (s *session) printList(rows []jsontext.Value) error {
 	format, err := s.format()

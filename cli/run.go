@@ -269,22 +269,32 @@ func (s *session) listAll() error {
 
 func (s *session) listOnce(ctx context.Context) error {
 	s.now = time.Now()
-	rows, err := s.rows(ctx)
+	format, err := s.format()
 	if err != nil {
+		return err
+	}
+	if !s.yes("quiet") && isLines(format) { // a list may be longer than what fits into memory: the audit log
+		return s.eachRow(ctx, func(row jsontext.Value) error { return s.printAs(format, row) })
+	}
+	var rows []jsontext.Value
+	if err := s.eachRow(ctx, func(row jsontext.Value) error {
+		rows = append(rows, row)
+		return nil
+	}); err != nil {
 		return err
 	}
 	return s.printList(rows)
 }
 
-// rows reads the list.
-func (s *session) rows(ctx context.Context) (rows []jsontext.Value, err error) {
+// eachRow reads the list page by page.
+func (s *session) eachRow(ctx context.Context, do func(jsontext.Value) error) error {
 	paths, err := s.paths()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	q, _, err := s.parameters()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	most := s.number("max")
 	if s.pages() {
@@ -293,11 +303,11 @@ func (s *session) rows(ctx context.Context) (rows []jsontext.Value, err error) {
 			q.Set("limit", strconv.Itoa(most))
 		}
 	}
-	err = s.client.each(ctx, paths[0], q, func(row jsontext.Value) (bool, error) {
-		rows = append(rows, row)
-		return most <= 0 || len(rows) < most, nil
+	n := 0
+	return s.client.each(ctx, paths[0], q, func(row jsontext.Value) (bool, error) {
+		n++
+		return most <= 0 || n < most, do(row)
 	})
-	return rows, err
 }
 
 // unpaged are the lists that come whole.
