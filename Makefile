@@ -134,7 +134,7 @@ power-cuts:
 wine:
 	@deploy/wine.sh
 
-# vm-test tries the service in a whole machine with systemd (deploy/vm.sh): ten minutes on an idle machine, since no processor helps.
+# vm-test tries the service in a whole machine with systemd (deploy/vm.sh): seven minutes on an idle machine, since no processor helps.
 vm-test:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/vm/warren .
 	SYSTEMD=1 LIMIT=3600 deploy/vm.sh deploy/vm-service.sh dist/vm/warren || [ $$? -eq 77 ]

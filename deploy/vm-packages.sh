@@ -1,7 +1,7 @@
 # Runs in the machine of vm.sh, under systemd, beside old.deb and new.deb, two versions of the package: installed, started by systemd, upgraded
 # with data, removed and purged. `make vm-packages` builds both. Each line says what held; the first that does not ends it.
 set -eu
-ok() { echo "ok   $*"; }
+ok() { echo "ok   $*, $SECONDS s"; }
 fail() { echo "FAIL $*"; systemctl status warren --no-pager -l || :; journalctl -u warren --no-pager -o cat | tail -n 40; exit 1; }
 show() { systemctl show -p "$1" --value warren; }
 api() { curl -sS -X "$1" "http://127.0.0.1:7777/api/v1$2" -H "Authorization: Bearer $(cat /var/lib/warren/admin.key)" -H 'Content-Type: application/json' "${@:3}"; }

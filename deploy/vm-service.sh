@@ -1,6 +1,7 @@
 # Runs in the machine of vm.sh, under systemd, beside a binary `warren`: install-service, readiness, watchdog, a browser under the unit's
-# hardening, limits of runs, a server that is killed, SIGHUP, a machine without user namespaces, uninstall-service, one person's service. Each
-# line says what held; the first that does not ends it. Beside a file `quick` only what comes first is tried: the unit, and one browser.
+# hardening, limits of runs, SIGHUP, a server that is killed or hangs, a wrong configuration, a machine without user namespaces,
+# uninstall-service, one person's service. Each line says what held; the first that does not ends it. Beside a file `quick` only what comes
+# first is tried: the unit, and one browser.
 set -eu
 ok() { echo "ok   $*, $SECONDS s"; }
 fail() { echo "FAIL $*"; journalctl -u warren --no-pager -o cat | tail -n 40; exit 1; }
@@ -96,10 +97,20 @@ ok "killed: systemd restarted it, the run is recorded as lost, the profile start
 systemctl kill -s STOP --kill-whom=main warren
 until_is 2 show NRestarts
 until_is active show ActiveState
-ok "a server that hangs is restarted by the watchdog"
+journalctl -u warren --no-pager -o cat >/tmp/journal
+grep -q 'code=killed, status=6/ABRT' /tmp/journal || fail "it was not ended by the watchdog's signal, or has dumped its memory"
+! grep -e "$key" -e '#code=' /tmp/journal || fail "the journal of the crash has a key"
+ok "a server that hangs is restarted by the watchdog; it dumped neither memory nor a key"
+
+systemctl stop warren
+cp /etc/warren/config.toml /tmp/right.toml
+echo 'no-such-flag = 1' >>/etc/warren/config.toml
+! systemctl start warren 2>/dev/null || fail "it starts with a wrong configuration"
+[ "$(show ActiveState)/$(show ExecMainStatus)/$(show NRestarts)" = failed/2/0 ] || fail "a wrong configuration: $(show ActiveState), $(show NRestarts)"
+cp /tmp/right.toml /etc/warren/config.toml
+ok "with a wrong configuration it is not tried again: $(journalctl -u warren --no-pager -o cat | grep -m 1 no-such-flag)"
 
 # Without user namespaces, as a hardened kernel has it: Chrome would have no sandbox. Nothing starts, and both say what to do.
-systemctl stop warren
 sysctl -q user.max_user_namespaces=0
 systemctl start warren
 api POST "/profiles/$profile/start" >/tmp/answer
@@ -121,6 +132,8 @@ useradd --create-home anna
 loginctl enable-linger anna
 until_is active systemctl is-active "user@$(id -u anna)"
 as() { runuser -u anna -- env "XDG_RUNTIME_DIR=/run/user/$(id -u anna)" "$@"; }
+as mkdir -p /home/anna/.config/warren
+as cp /etc/warren/config.toml /home/anna/.config/warren/
 as warren install-service --user || fail "install-service --user"
 [ "$(as systemctl --user is-active warren)" = active ] || fail "one person's service is not active"
 key=$(cat /home/anna/.local/share/warren/admin.key)
