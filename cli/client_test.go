@@ -128,7 +128,8 @@ func TestLinesAsTheyCome(t *testing.T) {
 	}
 	err := New(testProgram{}).Run(t.Context(), []string{"audit", "-o", "jsonl", "--url", s.URL, "--data", data},
 		Streams{strings.NewReader(""), &out, io.Discard})
-	if first, second := <-seen, <-seen; err != nil || first != "" || second != "{\"seq\":2}\n" || out.String() != "{\"seq\":2}\n{\"seq\":1}\n" {
+	first, second := <-seen, <-seen
+	if err != nil || first != "" || second != "{\"seq\":2}\n" || out.String() != second+"{\"seq\":1}\n" {
 		t.Errorf("%v: %q, then %q, at the end %q", err, first, second, out.String())
 	}
 }

@@ -149,7 +149,10 @@ func (w *writer) appendAudit(ctx context.Context) (*auditChain, error) {
 	if err != nil {
 		return nil, err
 	}
-	hasher := w.auditKey.hasher()
+	if w.hasher == nil {
+		w.hasher = w.auditKey.hasher()
+	}
+	hasher := w.hasher
 	for _, e := range entries {
 		seq := chain.LastSeq + 1
 		row := Audit{Seq: seq, ID: auditID(e.At, seq), At: e.At, KeyID: e.KeyID, KeyName: e.KeyName, Parent: e.Parent,

@@ -116,7 +116,8 @@ type writer struct {
 	group []*write    // functions of the current transaction
 	chain *auditChain // of the audit log as committed; nil: to be read
 
-	unindexed int // entries of the audit log that are not in its index, as far as is known
+	hasher    *auditHasher // kept, since making one takes as long as two hashes; nil: none was needed yet
+	unindexed int          // entries of the audit log that are not in its index, as far as is known
 }
 
 func newWriter(db *sql.DB, log *slog.Logger, follow *follower) *writer {
