@@ -50,7 +50,7 @@ func (p *product) keepBackups(ctx context.Context, cfg *serveConfig) {
 	to := cfg.backupTo
 	wait := time.Duration(0)
 	if all, err := snapshots.Backups(ctx, to); err == nil && len(all) > 0 {
-		wait = time.Until(all[0].MadeAt.Add(cfg.BackupEvery))
+		wait = min(time.Until(all[0].MadeAt.Add(cfg.BackupEvery)), cfg.BackupEvery) // the clock may have been set back since
 		p.backup.made(all[0].MadeAt)
 	}
 	for {

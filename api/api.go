@@ -156,17 +156,25 @@ func (s *API) Prepare(ctx context.Context) error {
 	return errors.Join(err, s.sweepPackages(ctx, s.runs.Packages().Sweep))
 }
 
-// Sweep deletes idempotent answers older than 24 hours and old places of lists. It writes the times at which keys were last
-// used, and removes packages that were deleted while a run had them loaded. If clockTrusted, it removes old entries of the audit
-// log. The server's own log learns how many refusals it left out.
+// Sweep deletes old places of lists. It writes the times at which keys were last used, and removes packages that were deleted while a
+// run had them loaded. If clockTrusted, it removes old entries of the audit log, and idempotent answers older than 24 hours: without
+// them a repeated request would be done again. The server's own log learns how many refusals it left out.
 func (s *API) Sweep(ctx context.Context, clockTrusted bool) error {
 	s.logLeftOut()
 	var removed error
-	if s.cfg.AuditDays > 0 && clockTrusted {
-		removed = s.store.RemoveAudit(ctx, time.Now().AddDate(0, 0, -s.cfg.AuditDays))
+	if clockTrusted {
+		removed = s.removeOld(ctx)
 	}
-	return errors.Join(removed, s.idempotency.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx),
+	return errors.Join(removed, s.store.ForgetGone(ctx), s.keys.flush(ctx),
 		s.sweepPackages(ctx, s.runs.Packages().Prune))
+}
+
+func (s *API) removeOld(ctx context.Context) error {
+	err := s.idempotency.purge(ctx)
+	if s.cfg.AuditDays > 0 {
+		err = errors.Join(err, s.store.RemoveAudit(ctx, time.Now().AddDate(0, 0, -s.cfg.AuditDays)))
+	}
+	return err
 }
 
 // FirstKey creates the first API key of an empty data folder and returns it. It returns an empty string when there is a key already.

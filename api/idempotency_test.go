@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"warren/runs"
 	"warren/store"
@@ -316,5 +317,28 @@ func TestIdempotencyOfTheKilled(t *testing.T) {
 	if r := b.once(t, "killed", "POST", "/keys", bodies["/keys"]).refused(t, 409,
 		"idempotency_conflict"); !strings.Contains(r.text("detail"), ids["/keys"]) {
 		t.Errorf("%s does not name the key", r)
+	}
+}
+
+// TestIdempotencyAndTheClock: after the clock has jumped no answer is thrown away for its age, since a repeated request would be done
+// again.
+func TestIdempotencyAndTheClock(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	p := store.GetIdempotencyParams{KeyID: "k", IdemKey: "i", Target: "t"}
+	if err := a.srv.store.Write(t.Context(), func(q *store.Queries) error {
+		_, err := q.BeginIdempotency(t.Context(), store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
+			BodyHash: make([]byte, 32), CreatedAt: now() - (25 * time.Hour).Milliseconds()})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, trusted := range []bool{false, true} {
+		if err := a.srv.Sweep(t.Context(), trusted); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.srv.store.Read().GetIdempotency(t.Context(), p); errors.Is(err, store.ErrNoRow) != trusted {
+			t.Errorf("with a clock that is trusted (%v): %v", trusted, err)
+		}
 	}
 }

@@ -35,6 +35,12 @@ type ticket struct {
 	until  time.Time
 }
 
+// isOver asks the monotonic clock, which nobody sets, and the wall clock, which goes on while the machine sleeps.
+func (t ticket) isOver() bool {
+	now := time.Now()
+	return now.After(t.until) || now.Round(0).After(t.until.Round(0))
+}
+
 func newTickets() *tickets { return &tickets{byHash: map[[sha256.Size]byte]ticket{}} }
 
 // add stores a ticket. It returns false when the key has maxTickets.
@@ -43,7 +49,7 @@ func (ts *tickets) add(secret string, t ticket) bool {
 	defer ts.mu.Unlock()
 	mine := 0
 	for hash, other := range ts.byHash {
-		if time.Now().After(other.until) {
+		if other.isOver() {
 			delete(ts.byHash, hash)
 		} else if other.caller.KeyID == t.caller.KeyID {
 			mine++
@@ -64,7 +70,7 @@ func (ts *tickets) take(secret, path string) ticket {
 	defer ts.mu.Unlock()
 	t, ok := ts.byHash[hash]
 	delete(ts.byHash, hash)
-	if !ok || t.path != path || time.Now().After(t.until) {
+	if !ok || t.path != path || t.isOver() {
 		return ticket{}
 	}
 	return t

@@ -38,6 +38,8 @@ type Holder struct {
 	Rights  []Right
 	Sees    Scope     // the workspaces
 	Expires time.Time // zero: never
+
+	read time.Time // when the key was read, with the monotonic clock; zero: it was not
 }
 
 // Has says whether the key allows want: admin contains the others, run and write contain read.
@@ -48,11 +50,23 @@ func (h Holder) Has(want Right) bool {
 }
 
 // Expired says whether the key's time is over.
-func (h Holder) Expired() bool { return !h.Expires.IsZero() && time.Now().After(h.Expires) }
+func (h Holder) Expired() bool {
+	now := time.Now()
+	return h.expiredAt(now, now.Sub(h.read))
+}
+
+// expiredAt asks the wall clock, and what that would be if nobody had set it since the key was read. So a key that has expired does not
+// become valid again when the clock is set back.
+func (h Holder) expiredAt(wall time.Time, sinceRead time.Duration) bool {
+	if h.Expires.IsZero() {
+		return false
+	}
+	return wall.Round(0).After(h.Expires.Round(0)) || !h.read.IsZero() && h.read.Round(0).Add(sinceRead).After(h.Expires.Round(0))
+}
 
 // Holder reads what a key's row allows.
 func (k Key) Holder() (Holder, error) {
-	h := Holder{KeyID: k.ID, Name: k.Name, Sees: All()}
+	h := Holder{KeyID: k.ID, Name: k.Name, Sees: All(), read: time.Now()}
 	if err := json.Unmarshal([]byte(k.Scopes), &h.Rights); err != nil {
 		return Holder{}, err
 	}
