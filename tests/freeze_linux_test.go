@@ -111,6 +111,7 @@ func TestFreeze(t *testing.T) {
 	staysAwake("a viewer")
 	c = dialCDP(t, run.WsEndpoint, nil)
 	tab = c.attach(ids[0])
+	c.eval(tab, `(window.held = new Uint8Array(200 << 20).fill(1), "")`)
 	c.eval(tab, fmt.Sprintf("location.href = %q, ''", site.URL+"/held"))
 	s.awaits(id, "held.bin", "in_progress")
 	c.ws.CloseNow()
@@ -128,7 +129,8 @@ func TestFreeze(t *testing.T) {
 	s.endsFrozen(id, other)
 }
 
-// endsFrozen uses one frozen run and stops it, and kills the process of another one.
+// endsFrozen ends frozen runs in each way: for lack of memory, by a stop in order and by force, with their process, and with the server.
+// Whatever the end was, the profile starts again.
 func (s *liveServer) endsFrozen(id, other string) {
 	s.t.Helper()
 	s.freezes(other)
@@ -136,11 +138,23 @@ func (s *liveServer) endsFrozen(id, other string) {
 		s.t.Errorf("its picture: %d %s", status, kind)
 	}
 	s.freezes(id)
+	s.freezesLimited(id, other)
 	if v := s.stop(id); v.LastRun == nil || v.LastRun.Method != "close" {
 		s.t.Errorf("the stop answered %+v", v.LastRun)
 	}
-	events := s.listen()
+	s.start(id, nil)
+	s.start(other, nil)
+	s.freezes(id)
+	var forced stopView
 	began := time.Now()
+	s.do("POST", "/profiles/"+id+"/stop", map[string]any{"force": true}, 200, &forced)
+	s.t.Logf("a frozen run was stopped by force in %v", time.Since(began))
+	if forced.LastRun == nil || forced.LastRun.Method != "kill" {
+		s.t.Errorf("the forced stop answered %+v", forced.LastRun)
+	}
+	s.freezes(other)
+	events := s.listen()
+	began = time.Now()
 	if err := syscall.Kill(s.pidOfShim(), syscall.SIGKILL); err != nil {
 		s.t.Fatal(err)
 	}
@@ -149,4 +163,37 @@ func (s *liveServer) endsFrozen(id, other string) {
 	}
 	s.t.Logf("a frozen run whose process was killed is over after %v", time.Since(began))
 	s.nothingLeft()
+	s.start(id, nil)
+	s.freezes(id)
+	began = time.Now()
+	if code := s.terminate(); code != 0 {
+		s.t.Errorf("the server ended with %d", code)
+	}
+	s.t.Logf("a server with a frozen run was over after %v", time.Since(began))
+	s.nothingLeft()
+}
+
+// freezesLimited limits the memory of frozen runs. A limit that id would exceed when it goes on waits for its next start, as that of a run
+// that is awake. The other one takes all of its memory when it goes on, and ends alone.
+func (s *liveServer) freezesLimited(id, other string) {
+	s.t.Helper()
+	if !strings.Contains(strings.Join(cgroup.Look().Controllers, " "), cgroup.Memory) {
+		return
+	}
+	limit := func(id string, mb int) (pending string) {
+		var p struct{ Run struct{ Pending []string } }
+		s.do("PUT", "/profiles/"+id, map[string]any{"limits": map[string]any{"memoryMb": mb}}, 200, &p)
+		return strings.Join(p.Run.Pending, " ")
+	}
+	if got := limit(id, 256); got != "limits" {
+		s.t.Errorf("with a limit that it exceeds, %q is pending", got)
+	}
+	if got := limit(id, 2048) + limit(other, 400); got != "" {
+		s.t.Errorf("with limits that hold, %q is pending", got)
+	}
+	if end := s.greedy(other, s.start(other, nil)); end.Reason == nil || *end.Reason != "out_of_memory" {
+		s.t.Errorf("it ended %+v", end)
+	}
+	s.freezes(id) // it may have been awake for a moment, with news of Chrome's
+	limit(other, 2048)
 }
