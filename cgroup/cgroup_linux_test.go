@@ -342,7 +342,7 @@ func TestKill(t *testing.T) {
 // TestFreeze is that a frozen group does nothing, and goes on at once.
 func TestFreeze(t *testing.T) {
 	tr := tree(t)
-	g := create(t, tr, "run", Limits{})
+	g := create(t, tr, "run", Limits{MemoryBytes: 256 << 20})
 	if err := g.Freeze(); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("no freezer")
 	}
@@ -356,16 +356,36 @@ func TestFreeze(t *testing.T) {
 	}
 	p.Process.Signal(syscall.SIGTERM) //nolint:errcheck // taken when it goes on
 	p.awaitFrozen(t)
-	if freed, err := g.Reclaim(1 << 20); err != nil {
+	if freed, err := g.Reclaim(64 << 20); err != nil {
 		t.Log("nothing is reclaimed: ", err)
 	} else {
 		t.Log("reclaimed ", freed)
+		wantSwapped(t, g)
 	}
 	if err := g.Thaw(); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.signal(); got != syscall.SIGTERM {
 		t.Errorf("it ended with %v", got)
+	}
+}
+
+// wantSwapped checks that most of what a process holds is in swap, where there is any, and that its limited group may swap no more.
+func wantSwapped(t *testing.T, g *Group) {
+	t.Helper()
+	if swaps, err := words("/proc/swaps"); err != nil || !slices.Contains(swaps, "partition") && !slices.Contains(swaps, "file") {
+		t.Log("there is no swap")
+		return
+	}
+	u := g.Usage()
+	if u.SwapBytes == nil {
+		t.Fatal("the kernel does not tell what is in swap")
+	}
+	if *u.SwapBytes < 20<<20 || *u.MemoryBytes > 20<<20 {
+		t.Errorf("in swap are %d bytes, and in memory %d", *u.SwapBytes, *u.MemoryBytes)
+	}
+	if text, err := words(filepath.Join(g.Dirs[Memory], "memory.swap.max")); err == nil && !slices.Equal(text, []string{"0"}) {
+		t.Errorf("the group may have %v in swap", text)
 	}
 }
 

@@ -267,12 +267,15 @@ func mkdir(dir string) error {
 	return nil
 }
 
-// write writes a value into one of a group's files, which the kernel reads at once.
+// write writes a value into one of a group's files, which the kernel reads at once. The descriptor blocks: os.OpenFile would wait for ever
+// where the kernel answers EAGAIN (memory.reclaim), since these files never tell a poller that they can be written.
 func write(dir, file, value string) error {
-	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
+	path := filepath.Join(dir, file)
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return &os.PathError{Op: "open", Path: path, Err: err}
 	}
+	f := os.NewFile(uintptr(fd), path) //nolint:gosec // a descriptor
 	_, err = f.WriteString(value)
 	return errors.Join(err, f.Close())
 }
