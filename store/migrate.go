@@ -57,7 +57,7 @@ func migrateSteps(ctx context.Context, p *goose.Provider, found schemaVersion, l
 		if err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
-		told.Info("database migrated", "ms", done.Duration.Milliseconds())
+		told.Info("database migrated", "ms", float64(done.Duration.Microseconds())/1000)
 	}
 	log.Info("the database has this version's schema", "from", int64(found), "to", int64(newestMigration()),
 		"ms", time.Since(begun).Milliseconds())

@@ -130,7 +130,7 @@ func stepsOf(t *testing.T, log string) (steps []migrationStep) {
 	for line := range strings.Lines(log) {
 		var said struct {
 			Msg, Step, Of string
-			Took          time.Duration
+			MS            float64
 		}
 		if err := json.Unmarshal([]byte(line), &said); err != nil {
 			t.Fatal(err)
@@ -139,10 +139,10 @@ func stepsOf(t *testing.T, log string) (steps []migrationStep) {
 		case "migrating the database":
 			begun[said.Step] = true
 		case "database migrated":
-			if !begun[said.Step] || said.Took <= 0 || said.Of != fmt.Sprintf("%d/%d", len(steps)+2, newestMigration()) {
+			if !begun[said.Step] || said.MS <= 0 || said.Of != fmt.Sprintf("%d/%d", len(steps)+2, newestMigration()) {
 				t.Errorf("the step %+v", said)
 			}
-			steps = append(steps, migrationStep{said.Step, said.Took})
+			steps = append(steps, migrationStep{said.Step, time.Duration(said.MS * float64(time.Millisecond))})
 		}
 	}
 	return steps
