@@ -206,17 +206,18 @@ func readExecRequest(line int) (what execRequest, fds []int, err error) {
 	if err := json.Unmarshal(text[:n], &what); err != nil {
 		return what, nil, err
 	}
-	files, err := received(rights[:r])
-	if err != nil || len(files) != 3 {
-		return what, nil, fmt.Errorf("%d descriptors came, want 3: %w", len(files), errors.Join(err, unix.EBADMSG))
+	// As files they would be closed once the collector finds them unused, by their numbers, which are the browser's by then.
+	came, err := receivedDescriptors(rights[:r])
+	if err != nil || len(came) != 3 {
+		return what, nil, fmt.Errorf("%d descriptors came, want 3: %w", len(came), errors.Join(err, unix.EBADMSG))
 	}
-	for _, f := range files {
-		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, aboveBrowser)
+	for _, low := range came {
+		fd, err := unix.FcntlInt(uintptr(low), unix.F_DUPFD_CLOEXEC, aboveBrowser)
 		if err != nil {
 			return what, nil, err
 		}
+		unix.Close(low) //nolint:errcheck // its copy stays open
 		fds = append(fds, fd)
 	}
-	runtime.KeepAlive(files) // a finalizer would close them
 	return what, fds, nil
 }

@@ -259,16 +259,24 @@ func (n *namespace) readReport() (m childReport, files []*os.File, err error) {
 
 // received returns the descriptors of a message as files.
 func received(control []byte) (files []*os.File, err error) {
-	messages, err := unix.ParseSocketControlMessage(control)
-	for _, m := range messages {
-		fds, failed := unix.ParseUnixRights(&m)
-		err = errors.Join(err, failed)
-		for _, fd := range fds {
-			unix.CloseOnExec(fd)
-			files = append(files, os.NewFile(uintptr(fd), "received"))
-		}
+	fds, err := receivedDescriptors(control)
+	for _, fd := range fds {
+		files = append(files, os.NewFile(uintptr(fd), "received"))
 	}
 	return files, err
+}
+
+func receivedDescriptors(control []byte) (fds []int, err error) {
+	messages, err := unix.ParseSocketControlMessage(control)
+	for _, m := range messages {
+		some, failed := unix.ParseUnixRights(&m)
+		err = errors.Join(err, failed)
+		for _, fd := range some {
+			unix.CloseOnExec(fd)
+		}
+		fds = append(fds, some...)
+	}
+	return fds, err
 }
 
 // isolationRefusal tells a permanent refusal from a temporary error.
