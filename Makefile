@@ -18,9 +18,9 @@ man: build
 demo: browser build
 	./warren demo
 
-# RACED=1 leaves out the browser's tests that make race has run just before (dist/raced.txt).
+# RACED=1 leaves out the tests of browser and shim that make race has run just before (dist/raced-*.txt).
 test: browser tools
-	@raced=$$([ -z "$(RACED)" ] || paste -sd '|' dist/raced.txt); \
+	@raced=$$([ -z "$(RACED)" ] || cat dist/raced-*.txt | paste -sd '|' -); \
 	echo "go test but for ./tests, $$(printf %s "$$raced" | tr '|' '\n' | grep -c .) tests left out that the race detector's run has passed"; \
 	go test -p 3 -timeout 60m $${raced:+-skip "^($$raced)\$$"} $$(go list ./... | grep -vx warren/tests) # the browser's wait more than they compute
 	go test -count=1 -parallel 6 -timeout 60m ./tests # by itself: a dozen browsers at once; go test's cache does not see the program's sources
@@ -89,11 +89,13 @@ check:
 ONE_BY_ONE := TestBigFrames|TestClosedPages|TestExtensionsThatReadFiles|TestHostileClient|TestOwnLanguagesComeBack|TestPersonsPages
 race: export GOFLAGS := $(shell go env GOFLAGS) -gcflags=modernc.org/sqlite/lib=-race=false
 race: browser
-	@echo "go test -race ./shim ./store ./proxy ./runs ./pool ./schedules ./webhooks ./events ./identity ./problem ./leaks ./web ./api ./tests, beside the browser's"; \
-	{ go test -race -p 2 -timeout 40m ./shim ./store ./proxy && \
-	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./schedules ./webhooks ./events ./identity ./problem ./leaks ./web && \
+	@echo "go test -race ./shim ./store ./proxy ./runs ./pool ./schedules ./events ./identity ./problem ./api ./tests, beside the others"; \
+	{ deploy/raced.sh shim -p 1 -timeout 40m ./shim & shim=$$!; \
+	  go test -race -p 1 -timeout 40m ./store ./proxy && wait $$shim && \
+	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./schedules ./events ./identity ./problem && \
 	  go test -race -short -count=1 -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -skip TestPageByKeys -p 2 ./api ./tests; } & beside=$$!; \
-	deploy/raced.sh -timeout 40m -skip '$(ONE_BY_ONE)'; result=$$?; \
+	WARREN_LONG=1 deploy/raced.sh browser -short -p 1 -timeout 40m -skip '$(ONE_BY_ONE)' ./browser/... && \
+	  go test -race -short -p 1 -timeout 40m ./webhooks ./leaks ./web; result=$$?; \
 	wait $$beside && exit $$result
 
 # fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m). In memory nothing waits for the disk.
@@ -143,7 +145,7 @@ vm-test:
 vm-quick:
 	@command -v qemu-system-x86_64 >/dev/null 2>&1 || { echo "vm-quick: skipped, qemu is not installed"; exit 0; }; \
 	mkdir -p dist/vm && touch dist/vm/quick && CGO_ENABLED=0 go build -o dist/vm/warren . && \
-	CACHED=1 SYSTEMD=1 LIMIT=500 deploy/vm.sh deploy/vm-service.sh dist/vm/warren dist/vm/quick || [ $$? -eq 77 ]
+	CACHED=1 SYSTEMD=1 LIMIT=250 deploy/vm.sh deploy/vm-service.sh dist/vm/warren dist/vm/quick || [ $$? -eq 77 ]
 
 build-all:
 	@for p in $(PLATFORMS); do \

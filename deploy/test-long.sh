@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the long trials: every test that calls testnet.Long, folder by folder. It ends with 1 when one failed. RACED=1 leaves out those of the
-# browser that make race has run just before (dist/raced.txt).
+# browser that make race has run just before (dist/raced-*.txt).
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,17 +13,18 @@ run() {
   WARREN_LONG=1 go test -count=1 -parallel 4 -timeout 60m -run "^($names)\$" "$1"
 }
 
-# The browser's and the store's trials run beside the others: the first wait more than they compute, the second need one processor.
-raced=/dev/null
-[ -z "${RACED:-}" ] || raced=dist/raced.txt
-failed=0
-run ./browser &
-browser=$!
-run ./store &
-store=$!
-for folder in $(grep -rl 'testnet\.Long(' --include='*_test.go' . | xargs -n 1 dirname | sort -u); do
-  case $folder in ./browser | ./store) ;; *) run "$folder" || failed=1 ;; esac
+raced=$(mktemp)
+trap 'rm -f "$raced"' EXIT
+[ -z "${RACED:-}" ] || cat dist/raced-*.txt >"$raced"
+
+# Three that wait more than they compute, or need one processor, run beside the others.
+failed=0 beside=
+for folder in ./browser ./store ./tests; do
+  run $folder &
+  beside="$beside $!"
 done
-wait $browser || failed=1
-wait $store || failed=1
+for folder in $(grep -rl 'testnet\.Long(' --include='*_test.go' . | xargs -n 1 dirname | sort -u); do
+  case $folder in ./browser | ./store | ./tests) ;; *) run "$folder" || failed=1 ;; esac
+done
+for one in $beside; do wait "$one" || failed=1; done
 exit $failed
