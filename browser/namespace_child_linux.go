@@ -216,8 +216,7 @@ func readExecRequest(line int) (what execRequest, fds []int, err error) {
 		if err != nil {
 			return what, nil, err
 		}
-		unix.Close(low) //nolint:errcheck // its copy stays open
-		fds = append(fds, fd)
+		fds = append(fds, fd) // low stays open until the exec, so that what the runtime opens meanwhile is not in the browser's way
 	}
 	return what, fds, nil
 }
