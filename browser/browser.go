@@ -13,6 +13,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 )
 
 // Browser is one run of Chrome. Its methods are safe for concurrent use.
@@ -22,6 +23,8 @@ type Browser struct {
 	isolator     isolator
 	limits       limits
 	overridesFor func(TargetInfo) []override // for tests: replaces the overrides of the emulation
+
+	onPasskeyMade atomic.Pointer[func()]
 
 	mu      sync.Mutex
 	claimed bool // Start or Stop has been called

@@ -112,6 +112,7 @@ func (m *mux) run() {
 			break
 		}
 		m.receive(msg)
+		m.pipe.answers.handle(m.pipe.in.Buffered())
 		full := m.backlog.full()
 		if full != nil || !m.pipe.more() {
 			m.flush()
@@ -128,6 +129,7 @@ func (m *mux) run() {
 func (m *mux) end() {
 	m.in.close()
 	m.pipe.close()
+	m.pipe.answers.end()
 	m.mu.Lock()
 	calls := slices.Collect(maps.Values(m.pending))
 	m.pending = nil

@@ -42,6 +42,7 @@ type passkeys struct {
 	log     *slog.Logger
 	mode    PasskeyMode   // "": pages have no authenticator
 	changed chan struct{} // has a value when the list is another one
+	onMade  func()        // runs when a page has made one, before what Chrome says later is handled; nil: nothing does
 
 	mu    sync.Mutex
 	all   []state.Credential
@@ -207,20 +208,30 @@ func (k *passkeys) closePage(target string) {
 
 // onEvent handles an event of an authenticator (CDP WebAuthn.credentialAdded, -Asserted, -Updated, -Deleted).
 func (k *passkeys) onEvent(target, method string, params []byte) {
-	var e struct {
-		Authenticator string     `json:"authenticatorId"`
-		ID            string     `json:"credentialId"`
-		Credential    cdpPasskey `json:"credential"`
-	}
+	var e passkeyEvent
 	if err := json.Unmarshal(params, &e); err != nil {
 		k.log.Warn("an event of passkeys cannot be read", "error", err)
 		return
 	}
+	if made := k.apply(target, method, e); made && k.onMade != nil {
+		k.onMade()
+	}
+}
+
+// passkeyEvent has the members of the events of CDP WebAuthn.
+type passkeyEvent struct {
+	Authenticator string     `json:"authenticatorId"`
+	ID            string     `json:"credentialId"` // of a passkey that was deleted
+	Credential    cdpPasskey `json:"credential"`
+}
+
+// apply changes the list by an event. It reports whether there is a new passkey.
+func (k *passkeys) apply(target, method string, e passkeyEvent) (made bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	own := k.pages[target]
 	if own == nil || own.authenticator != e.Authenticator {
-		return
+		return false
 	}
 	c, known := k.whole(e.Credential.passkey())
 	switch {
@@ -239,7 +250,9 @@ func (k *passkeys) onEvent(target, method string, params []byte) {
 		if method != "WebAuthn.credentialUpdated" {
 			k.endAllowance(own)
 		}
+		return !known
 	}
+	return false
 }
 
 // whole returns a passkey that Chrome tells of with what is known of it: Chrome has less of one that pages do not find. known is false for

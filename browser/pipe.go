@@ -13,9 +13,10 @@ import (
 // pipe is Chrome's DevTools connection (--remote-debugging-pipe): JSON messages that end with a NUL, one pipe for each direction. It is
 // also the lifeline: when our ends are closed, Chrome flushes its cookies and exits. The kernel closes them when this process dies.
 type pipe struct {
-	childR, childW *os.File // Chrome's ends: it reads commands from childR and writes to childW
-	r, w           *os.File // our ends
-	in             *bufio.Reader
+	childR, childW *os.File        // Chrome's ends: it reads commands from childR and writes to childW
+	r, w           *os.File        // our ends
+	answers        *answers        // what Chrome writes
+	in             *bufio.Reader   // of answers
 	writing        chan struct{}   // holds a token during a write
 	raw            syscall.RawConn // of w, for writes that do not block
 	rest           []byte          // the unwritten rest of a message; belongs to the holder of the token
@@ -36,12 +37,15 @@ func newPipe() (*pipe, error) {
 		p.close()
 		return nil, fmt.Errorf("make the answer pipe: %w", err)
 	}
-	p.in = bufio.NewReaderSize(p.r, pipeBuffer)
-	if p.raw, err = p.w.SyscallConn(); err != nil {
+	if p.answers, err = newAnswers(p.r); err == nil {
+		p.raw, err = p.w.SyscallConn()
+	}
+	if err != nil {
 		p.closeChild()
 		p.close()
 		return nil, fmt.Errorf("make the command pipe: %w", err)
 	}
+	p.in = bufio.NewReaderSize(p.answers, pipeBuffer)
 	return p, nil
 }
 

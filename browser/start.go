@@ -139,6 +139,7 @@ func (b *Browser) spawn() error {
 	b.mux = newMux(p, b.log)
 	b.mux.blocked.extensions = b.extensions
 	b.mux.passkeys.mode, b.mux.passkeys.all = b.spec.Passkeys, b.spec.Credentials
+	b.mux.passkeys.onMade = b.passkeyMade
 	d := b.mux.downloads
 	d.dir, d.root, d.quota, d.headless = filepath.Join(b.filesDir(), "downloads"), b.filesDir(), b.spec.FilesQuota, b.spec.Headless
 	d.ownFolderOnly = b.spec.ReadOnly && len(b.spec.Writable) == 0 && b.Isolation().Files == FilesInNamespace

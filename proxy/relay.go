@@ -19,6 +19,7 @@ type Relay struct {
 	admit atomic.Pointer[func(net.Conn) error]
 	rules atomic.Pointer[Rules]
 	hosts atomic.Pointer[hostLog]
+	await atomic.Pointer[func()] // what bytes to targets wait for
 	stats relayCounters
 
 	ctx    context.Context // ends dials when the relay is closed
@@ -87,6 +88,15 @@ func (r *Relay) Admit(f func(net.Conn) error) {
 		return
 	}
 	r.admit.Store(&f)
+}
+
+// BeforeSending sets a function that runs before bytes of a browser go on to a target, and that they wait for.
+func (r *Relay) BeforeSending(f func()) { r.await.Store(&f) }
+
+func (r *Relay) awaitSending() {
+	if f := r.await.Load(); f != nil {
+		(*f)()
+	}
 }
 
 // SetRules sets the rules, where nil refuses nothing. Tunnels to targets that they refuse are reset; ended is how many of these were open.

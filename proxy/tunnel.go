@@ -120,6 +120,7 @@ func (t *tunnel) open() error {
 	}
 	sent, got := t.counters()
 	if len(up) > 0 {
+		r.awaitSending()
 		n, err := c.Write(up)
 		sent.add(int64(n))
 		if err != nil {
@@ -195,6 +196,9 @@ func (m *mover) step() error {
 	}
 	if err != nil {
 		return err
+	}
+	if m.in.direction == toTarget {
+		t.relay.awaitSending()
 	}
 	m.in.observe(n, t.lastDirection.Swap(m.in.direction))
 	if err := m.transfer(n); err != nil {

@@ -1,11 +1,13 @@
 package shim
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
 
 	"warren/browser"
+	"warren/proxy"
 	"warren/state"
 )
 
@@ -86,4 +88,20 @@ func (k *passkeyKeeper) change(set []state.Credential, remove []string) error {
 		return err
 	}
 	return k.keep()
+}
+
+// passkeyPatience bounds how long what pages send waits for a passkey to be on the disk.
+const passkeyPatience = 5 * time.Second
+
+// guard lets what a page sends wait until each passkey that it has made is on the disk, so that no site knows one that a crash loses.
+func (k *passkeyKeeper) guard(relay *proxy.Relay) {
+	if !k.on {
+		return
+	}
+	k.browser.OnPasskeyMade(func() { k.warn(k.keep()) }) // run tries again what fails
+	relay.BeforeSending(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), passkeyPatience)
+		defer cancel()
+		k.browser.AwaitPasskeys(ctx)
+	})
 }

@@ -298,6 +298,9 @@ func (p *process) connect() error {
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(p.browser.Admit)
 	p.relay.OnFailover(p.recordMove)
+	p.passkeys = &passkeyKeeper{browser: p.browser, log: p.log, folder: p.spec.ProfileDir, key: p.spec.PasskeyKey,
+		on: p.spec.Passkeys != ""}
+	p.passkeys.guard(p.relay)
 	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that cannot be read may be the one that matters
 		return err
 	}
@@ -450,8 +453,6 @@ func (p *process) keepCookies() {
 
 // keepPasskeys keeps the passkeys until the browser has exited, and closes the channel then.
 func (p *process) keepPasskeys() (done chan struct{}) {
-	p.passkeys = &passkeyKeeper{browser: p.browser, log: p.log, folder: p.spec.ProfileDir, key: p.spec.PasskeyKey,
-		on: p.spec.Passkeys != ""}
 	done = make(chan struct{})
 	go func() { defer close(done); p.passkeys.run() }()
 	return done

@@ -18,6 +18,7 @@ type RelyingParty struct {
 	keys    map[string]*ecdsa.PublicKey // by credential id
 	counter map[string]uint32
 	in      int // sign-ins
+	onMade  func()
 }
 
 // passkeyPage is the site's page: make() makes a passkey, and use() signs in with any, or with one by its id in base64url.
@@ -54,6 +55,13 @@ func NewRelyingParty(mux *http.ServeMux) *RelyingParty {
 	return r
 }
 
+// OnMade sets what runs the moment that the site has stored a passkey.
+func (r *RelyingParty) OnMade(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.onMade = f
+}
+
 // SignIns counts the sign-ins that were good.
 func (r *RelyingParty) SignIns() int {
 	r.mu.Lock()
@@ -76,6 +84,9 @@ func (r *RelyingParty) made(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keys[in.ID] = public
+	if r.onMade != nil {
+		r.onMade()
+	}
 	w.Write([]byte("made"))
 }
 

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,8 +63,8 @@ func (s *liveServer) signInByHand(site *testnet.RelyingParty, run runView, times
 	return site.SignIns() - before
 }
 
-// killsAfter makes a passkey and kills browser and run process the moment that the page has it. It reports whether the passkey is kept.
-func (s *liveServer) killsAfter(id, user string) bool {
+// killsAfter makes a passkey and kills browser and run process the moment that the site has it. It reports whether the passkey is kept.
+func (s *liveServer) killsAfter(site *testnet.RelyingParty, id, user string) bool {
 	s.t.Helper()
 	run := s.start(id, nil)
 	pids := []int{s.pidOfShim(), run.PID}
@@ -71,13 +72,22 @@ func (s *liveServer) killsAfter(id, user string) bool {
 	page := c.open(passkeyPage)
 	c.until(page, "typeof use === 'function'")
 	c.call(page, "Page.bringToFront", nil, nil) // a page behind another one may not ask
-	if got := c.eval(page, fmt.Sprintf("make(%q)", user)); got != "made" {
-		s.t.Fatalf("the site says %q", got)
-	}
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			s.t.Fatal(err)
+	killed := make(chan error, 1)
+	site.OnMade(func() {
+		var all error
+		for _, pid := range pids {
+			all = errors.Join(all, syscall.Kill(pid, syscall.SIGKILL))
 		}
+		killed <- all
+	})
+	_, err := c.try(page, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("make(%q)", user), "awaitPromise": true})
+	select {
+	case fault := <-killed: // which ends the call too
+		if fault != nil {
+			s.t.Fatal(fault)
+		}
+	case <-time.After(enough):
+		s.t.Fatalf("the site has got no passkey: %v", err)
 	}
 	eventually(s.t, "the run has ended", enough, func() bool { return s.get(id).Status != "running" })
 	for _, one := range s.passkeys(id) {
@@ -122,7 +132,7 @@ func TestHundredSignIns(t *testing.T) {
 	const kills = 5
 	kept := 0
 	for i := range kills {
-		if s.killsAfter(id, fmt.Sprint("killed", i)) {
+		if s.killsAfter(site, id, fmt.Sprint("killed", i)) {
 			kept++
 		}
 	}
