@@ -28,20 +28,17 @@ wine wineboot -i >/dev/null 2>&1
 library=$folder/prefix/drive_c/windows/system32/bcryptprimitives.dll
 [ -e "$library" ] || x86_64-w64-mingw32-gcc -shared -O2 -o "$library" deploy/wine/processprng.c -ladvapi32
 
-# tests runs a folder's tests but those named, which Wine or a coarse clock fails (docs/windows.md). A test program says PASS or FAIL: one that
-# said nothing was ended by Wine before it began, and is started again, twice at most.
+. deploy/wine/again.sh
+
+# tests runs a folder's tests but those named, which Wine or a coarse clock fails (docs/windows.md).
 tests() {
   go test -overlay "$folder/overlay.json" -c -o "$folder/test.exe" "./$1"
-  for try in 1 2 3; do
-    echo "wine: ./$1"
-    code=0
-    (cd "$1" && wine "$folder/test.exe" -test.short -test.timeout 15m -test.skip "^(${2:-none})\$") >"$folder/log" 2>&1 || code=$?
-    [ ! -s "$folder/log" ] || break
-    echo "wine: the tests ended with $code before they began, try $try"
-  done
-  [ $code -eq 0 ] && [ -s "$folder/log" ] || { cat "$folder/log"; exit 1; }
+  echo "wine: ./$1"
+  again "$folder/log" built_tests "$1" "${2:-none}" || { cat "$folder/log"; exit 1; }
   tail -1 "$folder/log"
 }
+
+built_tests() { (cd "$1" && wine "$folder/test.exe" -test.short -test.timeout 15m -test.skip "^($2)\$"); }
 
 go build -overlay "$folder/overlay.json" -o "$folder/warren.exe" .
 env -u GOOS -u GOARCH deploy/wine/serve.sh "$folder"

@@ -5,42 +5,27 @@ set -eu
 folder=$1
 pids=
 trap 'kill $pids 2>/dev/null || true' EXIT
+. "$(dirname "$0")/again.sh"
 
-# serve NAME FLAG… starts a server with a data folder of its own, and returns once it listens. Wine now and then ends a program before the
-# program has begun (docs/windows.md): one that ended and said nothing at all, not even what it lacks, is started again, twice at most.
+# serve NAME FLAG… starts a server with a data folder of its own, and returns once it listens.
 serve() {
-  for try in 1 2 3; do
-    begin "$@"
-    [ ! -s "$folder/$1.url" ] || return 0
-    code=0
-    wait "$(cat "$folder/$1.pid")" || code=$?
-    echo "wine: the server $1 ended with $code before it listened, try $try"
-    cat "$folder/$1.out" "$folder/$1.err"
-    [ ! -s "$folder/$1.out" ] && [ ! -s "$folder/$1.err" ] || break
-  done
-  exit 1
+  again "$folder/$1.log" begin "$@" || { code=$?; cat "$folder/$1.log"; echo "wine: the server $1 ended with $code before it listened"; exit 1; }
 }
 
-# begin starts the server NAME with its flags, and waits until it listens or has ended. Its address is in NAME.url then.
+# begin starts the server NAME with its flags. It returns once the server listens, with the address in NAME.url, or has ended.
 begin() {
   name=$1
   shift
-  : >"$folder/$name.out"
-  wine "$folder/warren.exe" serve --listen 127.0.0.1:0 --data "$(data "$name")" "$@" >"$folder/$name.out" 2>"$folder/$name.err" &
-  pids="$pids $!"
-  echo $! >"$folder/$name.pid"
-  tail -n +1 -f --pid=$! "$folder/$name.out" | sed -n '/listening on/{s/.*listening on //;s/\r$//;p;q}' >"$folder/$name.url"
+  wine "$folder/warren.exe" serve --listen 127.0.0.1:0 --data "$(data "$name")" "$@" &
+  server=$!
+  pids="$pids $server"
+  echo $server >"$folder/$name.pid"
+  tail -n +1 -f --pid=$server "$folder/$name.log" | sed -n '/listening on/{s/.*listening on //;s/\r$//;p;q}' >"$folder/$name.url"
+  [ -s "$folder/$name.url" ] || wait $server
 }
 
-# program runs a command of the program, which prints something: again, twice at most, where Wine ended it without a word.
-program() {
-  for try in 1 2 3; do
-    said=$(wine "$folder/warren.exe" "$@" 2>&1) || true
-    [ -z "$said" ] || break
-    echo "wine: $1 ended before it began, try $try" >&2
-  done
-  printf '%s\n' "$said"
-}
+# program runs a command of the program, and prints what it says.
+program() { again "$folder/said" wine "$folder/warren.exe" "$@" >&2 || true; cat "$folder/said"; }
 
 # data names a data folder as Windows does.
 data() { printf 'Z:%s' "$folder/data-$1" | tr / '\\'; }
