@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"warren/shim"
+	"warren/testnet"
 )
 
 // TestMain makes the test's own binary a run's process, or the child that enters a namespace, when it is called like one, as the server's
@@ -20,6 +21,9 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 2 && os.Args[1] == "shim" {
 		os.Exit(exitCode(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
+	}
+	if err := testnet.ForgetSettings(); err != nil {
+		log.Fatal(err)
 	}
 	os.Exit(m.Run())
 }

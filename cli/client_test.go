@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/pem"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,13 @@ import (
 
 	"warren/testnet"
 )
+
+func TestMain(m *testing.M) {
+	if err := testnet.ForgetSettings(); err != nil {
+		log.Fatal(err)
+	}
+	os.Exit(m.Run())
+}
 
 // anyServer answers as a server of another version may: with members that nobody knows, and without an operation that we know.
 func anyServer(t *testing.T, asked *testnet.Buffer) http.Handler {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -60,6 +61,19 @@ func Long(t testing.TB) {
 	if os.Getenv("WARREN_LONG") == "" {
 		t.Skip("a long trial: make test-long runs it")
 	}
+}
+
+// ForgetSettings takes Warren's settings out of the environment, such as the key that the README has people export. Tests of the program's
+// own commands must not read them. WARREN_BROWSER stays, since tests need a browser too.
+func ForgetSettings() error {
+	var faults []error
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "WARREN_") && name != "WARREN_BROWSER" {
+			faults = append(faults, os.Unsetenv(name))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // Buffer is an io.Writer whose text may be read while another goroutine or process writes.
