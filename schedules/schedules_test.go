@@ -312,8 +312,9 @@ func TestTargets(t *testing.T) {
 	rotate := r.add(noon, store.InsertScheduleParams{Action: Rotate, Tag: new("t")})
 	check := r.add(noon, store.InsertScheduleParams{Action: Check, ProxyIDs: new(fmt.Sprintf("[%q,%q]", proxy, "gone"))})
 	none := r.add(noon, store.InsertScheduleParams{Action: Start, Tag: new("nobody")})
-	start := r.add(noon, store.InsertScheduleParams{Action: Start, Tag: new("SHOP"), MaxRunMs: new(int64(1000))}) // its browser cannot run
 	r.at(noon)
+	start := r.add(noon, store.InsertScheduleParams{Action: Start, Tag: new("SHOP"), MaxRunMs: new(int64(1000))}) // its browser cannot run
+	r.at(noon) // after the stops, which would end it
 	for _, c := range []struct {
 		id, status, message      string
 		targets, done, unchanged int
