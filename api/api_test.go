@@ -74,6 +74,7 @@ type setup struct {
 	ClosedPrivate                     bool // private networks are closed to pages and proxies
 	AllowHost, BehindProxy            []string
 	APIKey                            string
+	LogLevel                          slog.Level
 }
 
 // testSetup returns a server on a free port with a new data folder. The path is short, because sockets in it may have 103 bytes. The
@@ -132,7 +133,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	for _, sub := range []string{"profiles", "run"} {
 		must(os.MkdirAll(filepath.Join(c.Data, sub), 0o700))
 	}
-	log := slog.New(slog.NewJSONHandler(a.log, nil))
+	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: c.LogLevel}))
 	if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); err != nil {
 		emptyDatabase(t, c.Data)
 	}

@@ -80,8 +80,7 @@ func TestLogOfRequests(t *testing.T) {
 // TestLogOfEveryRequest: at debug each request has one line.
 func TestLogOfEveryRequest(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t)
-	a.srv.log = slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	a := newAPI(t, func(c *setup) { c.LogLevel = slog.LevelDebug })
 	for _, path := range []string{"/profiles", "/runs"} {
 		a.do(t, "GET", path, nil).want(t, 200)
 	}
@@ -98,8 +97,7 @@ func TestLogOfEveryRequest(t *testing.T) {
 // TestLogHasNoSecrets: what a client sends in a path, a query, a header or a body is not in the log, at debug either.
 func TestLogHasNoSecrets(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t)
-	a.srv.log = slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	a := newAPI(t, func(c *setup) { c.LogLevel = slog.LevelDebug })
 	key := NewKey()
 	const canary = "canary0123456789abcdef0123456789abcdef"
 	send := func(method, path, body string, header ...string) {
