@@ -313,8 +313,10 @@ func TestTargets(t *testing.T) {
 	check := r.add(noon, store.InsertScheduleParams{Action: Check, ProxyIDs: new(fmt.Sprintf("[%q,%q]", proxy, "gone"))})
 	none := r.add(noon, store.InsertScheduleParams{Action: Start, Tag: new("nobody")})
 	r.at(noon)
+
+	// A start comes after the stops, which would end it.
 	start := r.add(noon, store.InsertScheduleParams{Action: Start, Tag: new("SHOP"), MaxRunMs: new(int64(1000))}) // its browser cannot run
-	r.at(noon) // after the stops, which would end it
+	r.at(noon)
 	for _, c := range []struct {
 		id, status, message      string
 		targets, done, unchanged int
