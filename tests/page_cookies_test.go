@@ -102,6 +102,10 @@ func (h *byHand) cookiesByHand(at string) {
 	h.eval("document.activeElement.blur()")
 	h.presses("j") // the list has the keys again
 	h.at("row Shop")
+	h.drawer(at, "Cookies")
+	h.eval("document.activeElement.blur()") // as where the message had it whose button is gone
+	h.presses("Escape")
+	h.at("row Shop")
 }
 
 // imports pastes a file. What it would do is seen before anything changes.

@@ -4,7 +4,7 @@ ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,
 SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,TemplateDialog,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,
 bytes,check,connect,count,countryName,d,diskWords,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,
 problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,usageWords,useApp,useColumns,useList,useNoStart,useNow,useProxy,
-useSort,useStore,viewOf,watchKey}from"./part-32TYKBR2.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+useSort,useStore,viewOf,watchKey}from"./part-52O4IFH7.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
@@ -446,28 +446,29 @@ size?(this.signedOut.set(this.signedOut.value||reason),!0):!1}renew(key){this.ap
 ()=>this.leave())}giveUp(){let reason=this.signedOut.value;this.#changed.clear(),this.signedOut.set(""),this.leave(reason)}leaving(goOn){this.#changed.size?this.
 asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.open(Palette,
 {})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}createHere(){this.router.current.value.name==="proxies"?this.createProxy():this.createProfile()}start(profile){
-return start(this,profile)}escape(){this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){this.dialog.value?this.toasts.say({text:subject,
-more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){this.density.
-set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){this.#keepViews(
-[...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){
+return start(this,profile)}escape(){this.router.current.value.path.length&&this.closeDrawer()}closeDrawer(){let[object]=this.router.current.value.path;this.leaving(
+()=>{this.router.open(),setTimeout(()=>document.activeElement===document.body&&this.focusPage(object))})}fail(subject,problem,action){this.dialog.value?this.toasts.
+say({text:subject,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){
+this.density.set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){
+this.#keepViews([...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){
 this.views.set(views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));
 try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(frames=FOCUS_FRAMES){requestAnimationFrame(()=>{document.
-activeElement===document.body&&(document.querySelector("h1")?this.focusPage():frames&&this.keepFocus(frames-1))})}focusPage(id){let row=id&&document.querySelector(
-`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector(".drawer.is-wide h2")||document.querySelector("h1"))?.focus({preventScroll:!row})}};function Root(){
-let[given,setGiven]=d(takeFromAddress),[{key,turn},setShown]=d(()=>({key:readKey(),turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);
-now.current=key;let page=T(null),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||
-revoke(now.current).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():
-"")},renew=fresh=>setShown(({turn:same})=>({key:fresh,turn:same}));return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener(
-"hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&
-revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){
-if(other?page.current?.signedOut.value:page.current?.holds(LOGGED_OUT)){other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?
-html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}var REFUSED="\
-This key is no longer valid. It may have been revoked, or have expired.",LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. \
-The server did not answer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(
-secret,leave));A(()=>{shown.current=app;let end=app.begin();return()=>{shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(app.router.
-current),dialog=useStore(app.dialog);F(()=>app.dialog.set(null),[route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=
-route.name},[route.name]);let Page=PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.
-Provider} value=${app}>
+activeElement===document.body&&(document.querySelector("h1")?this.focusPage():frames&&this.keepFocus(frames-1))})}focusPage(id,frames=FOCUS_FRAMES){let row=id&&
+document.querySelector(`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector(".drawer.is-wide h2")||document.querySelector("h1"))?.focus({preventScroll:!row}),
+document.activeElement===document.body&&frames&&requestAnimationFrame(()=>this.focusPage(id,frames-1))}};function Root(){let[given,setGiven]=d(takeFromAddress),
+[{key,turn},setShown]=d(()=>({key:readKey(),turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);now.current=key;let page=T(null),[reason,
+setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(now.current).catch(problem=>![
+401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():"")},renew=fresh=>setShown(({turn:same})=>({
+key:fresh,turn:same}));return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchange",look),()=>removeEventListener(
+"hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(
+problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){if(other?page.current?.signedOut.value:page.current?.
+holds(LOGGED_OUT)){other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{
+leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}var REFUSED="This key is no longer valid. It may have been revoked, or have expired.",
+LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. The server did not answer, so the key of this page is still valid: revoke\
+ it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(secret,leave));A(()=>{shown.current=app;let end=app.begin();return()=>{
+shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(app.router.current),dialog=useStore(app.dialog);F(()=>app.dialog.set(null),[
+route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=route.name},[route.name]);let Page=PAGES[route.name]||ProfilesPage,
+page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>
     ${FULL.includes(route.name)?page:html`<div class="frame">
       <${ServerGone} />

@@ -164,9 +164,18 @@ class App {
     return start(this, profile);
   }
 
-  // escape closes the drawer.
+  // escape closes the drawer, also where the focus is nowhere, such as after a message that is gone.
   escape() {
-    if (this.router.current.value.path.length) this.router.open();
+    if (this.router.current.value.path.length) this.closeDrawer();
+  }
+
+  // closeDrawer shows the list alone, with the focus on the object's row unless it is elsewhere.
+  closeDrawer() {
+    const [object] = this.router.current.value.path;
+    this.leaving(() => {
+      this.router.open();
+      setTimeout(() => document.activeElement === document.body && this.focusPage(object)); // drawn by then, whether frames are shown or not
+    });
   }
 
   // fail shows a failed action: in a dialog, or as a message if a dialog is open.
@@ -220,10 +229,11 @@ class App {
     });
   }
 
-  // focusPage focuses the row of an object, or the page's heading if the row is gone.
-  focusPage(id) {
+  // focusPage focuses the row of an object, or the page's heading if the row is gone. What cannot have the focus yet gets it in a later frame.
+  focusPage(id, frames = FOCUS_FRAMES) {
     const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"]`);
     (row || document.querySelector('.drawer.is-wide h2') || document.querySelector('h1'))?.focus({ preventScroll: !row });
+    if (document.activeElement === document.body && frames) requestAnimationFrame(() => this.focusPage(id, frames - 1));
   }
 }
 

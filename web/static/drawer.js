@@ -35,10 +35,7 @@ export function Drawer({ label, title, below, note, actions, tabs, tab, problem,
   const box = useRef(null);
   const shown = tabs.find(({ id }) => id === tab) || tabs[0];
   const [object] = app.router.current.value.path;
-  const close = () => app.leaving(() => {
-    app.router.open();
-    requestAnimationFrame(() => app.focusPage(object)); // when what a wide tab hides is seen again
-  });
+  const close = () => app.closeDrawer();
   const heading = useRef(null);
   useEffect(() => {
     const { activeElement: at } = document;

@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-32TYKBR2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-52O4IFH7.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -32,12 +32,12 @@ let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timi
 model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names2(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
 clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title:title2,below,
 note,actions,tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],[object]=app.router.current.value.path,close=()=>app.
-leaving(()=>{app.router.open(),requestAnimationFrame(()=>app.focusPage(object))}),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.
-closest(".grid"))&&heading.current.focus({preventScroll:!0})},[]),A(()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[\
-role="tab"][aria-selected="true"]')?.scrollIntoView({block:"nearest",inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.
-key];if(!by)return;event.preventDefault();let next=tabs[(tabs.indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(
-()=>box.current?.querySelector('[role="tab"][aria-selected="true"]')?.focus())},escape=event=>{event.key!=="Escape"||event.defaultPrevented||event.target.closest(
-"[popover]")||(event.stopPropagation(),close())};return html`<aside class=${shown.wide?"drawer is-wide":"drawer"} ref=${box} aria-label=${label} onKeyDown=${escape}>
+closeDrawer(),heading=T(null);A(()=>{let{activeElement:at}=document;(at===document.body||at.closest(".grid"))&&heading.current.focus({preventScroll:!0})},[]),A(
+()=>{box.current?.querySelector(".drawer-body")?.scrollTo(0,0),box.current?.querySelector('[role="tab"][aria-selected="true"]')?.scrollIntoView({block:"nearest",
+inline:"center"})},[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;event.preventDefault();let next=tabs[(tabs.indexOf(
+shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector('[role="tab"][aria-selected="true"]')?.
+focus())},escape=event=>{event.key!=="Escape"||event.defaultPrevented||event.target.closest("[popover]")||(event.stopPropagation(),close())};return html`<aside class=${shown.
+wide?"drawer is-wide":"drawer"} ref=${box} aria-label=${label} onKeyDown=${escape}>
     <header class="drawer-head"><div class="drawer-title"><h2 ref=${heading} tabindex="-1">${title2}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
       <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
     ${note&&html`<div class="drawer-note">${note}</div>`}
