@@ -218,7 +218,7 @@ func (p *person) at(want string) {
 	now := ""
 	defer func() {
 		if !strings.HasPrefix(now, want) {
-			p.t.Logf("the focus is on %q: %s", now, p.eval(`document.visibilityState + ' ' + document.activeElement?.cloneNode(false).outerHTML`))
+			p.t.Logf("the focus is on %q: %s", now, p.eval("document.visibilityState + document.activeElement?.cloneNode().outerHTML"))
 		}
 	}()
 	eventually(p.t, "the focus is on "+want, enough, func() bool {
