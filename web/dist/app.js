@@ -452,17 +452,17 @@ say({text:subject,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone
 this.density.set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){
 this.#keepViews([...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){
 this.views.set(views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));
-try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(frames=FOCUS_FRAMES){requestAnimationFrame(()=>{document.
-activeElement===document.body&&(document.querySelector("h1")?this.focusPage():frames&&this.keepFocus(frames-1))})}focusPage(id,frames=FOCUS_FRAMES){let row=id&&
-document.querySelector(`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector(".drawer.is-wide h2")||document.querySelector("h1"))?.focus({preventScroll:!row}),
-document.activeElement===document.body&&frames&&requestAnimationFrame(()=>this.focusPage(id,frames-1))}};function Root(){let[given,setGiven]=d(takeFromAddress),
-[{key,turn},setShown]=d(()=>({key:readKey(),turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);now.current=key;let page=T(null),[reason,
-setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(now.current).catch(problem=>![
-401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():"")},renew=fresh=>setShown(({turn:same})=>({
-key:fresh,turn:same}));return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchange",look),()=>removeEventListener(
-"hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(
-problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){if(other?page.current?.signedOut.value:page.current?.
-holds(LOGGED_OUT)){other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{
+try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(()=>document.activeElement===
+document.body&&this.focusPage())}focusPage(id,frames=FOCUS_FRAMES){let row=id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector(
+".drawer.is-wide h2")||document.querySelector("h1"))?.focus({preventScroll:!row}),!(document.activeElement!==document.body||!frames)&&requestAnimationFrame(()=>document.
+activeElement===document.body&&this.focusPage(id,frames-1))}};function Root(){let[given,setGiven]=d(takeFromAddress),[{key,turn},setShown]=d(()=>({key:readKey(),
+turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);now.current=key;let page=T(null),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{
+saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(now.current).catch(problem=>![401,404].includes(problem.status)&&setReason(
+STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():"")},renew=fresh=>setShown(({turn:same})=>({key:fresh,turn:same}));return A(
+()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{
+if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).
+then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){if(other?page.current?.signedOut.value:page.current?.holds(LOGGED_OUT)){
+other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{
 leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}var REFUSED="This key is no longer valid. It may have been revoked, or have expired.",
 LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. The server did not answer, so the key of this page is still valid: revoke\
  it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(secret,leave));A(()=>{shown.current=app;let end=app.begin();return()=>{

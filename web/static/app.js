@@ -220,20 +220,18 @@ class App {
     }
   }
 
-  // keepFocus focuses the heading if the focused element was removed. A part that is being read has none yet.
-  keepFocus(frames = FOCUS_FRAMES) {
-    requestAnimationFrame(() => {
-      if (document.activeElement !== document.body) return;
-      if (document.querySelector('h1')) this.focusPage();
-      else if (frames) this.keepFocus(frames - 1);
-    });
+  // keepFocus focuses the heading if the focused element was removed.
+  keepFocus() {
+    requestAnimationFrame(() => document.activeElement === document.body && this.focusPage());
   }
 
-  // focusPage focuses the row of an object, or the page's heading if the row is gone. What cannot have the focus yet gets it in a later frame.
+  // focusPage focuses the row of an object, or the page's heading if the row is gone. It tries again in later frames, while nothing has the focus: a
+  // part that is being read has no heading yet, and what is hidden cannot have the focus.
   focusPage(id, frames = FOCUS_FRAMES) {
     const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"]`);
     (row || document.querySelector('.drawer.is-wide h2') || document.querySelector('h1'))?.focus({ preventScroll: !row });
-    if (document.activeElement === document.body && frames) requestAnimationFrame(() => this.focusPage(id, frames - 1));
+    if (document.activeElement !== document.body || !frames) return;
+    requestAnimationFrame(() => document.activeElement === document.body && this.focusPage(id, frames - 1));
   }
 }
 
