@@ -48,11 +48,11 @@ async function high() {
     list: (h.fullVersionList || []).map(b => b.brand + '/' + b.version).join()};
 }
 
-// position asks only where nobody has to be asked. It asks for the permission again after a while: Chromium loses some of what a pop-up asks while it
-// begins, as it does with workers (requests.worker).
+// position asks only where nobody has to be asked. An answer that does not come is a fault, and seldom: what a second question gets tells where to look.
 async function position() {
   const ask = () => navigator.permissions.query({name: 'geolocation'});
-  const {state} = await Promise.race([ask(), new Promise(done => setTimeout(() => done(ask()), 5000))]);
+  const again = async () => ({state: 'no permission in 15 s, asked again: ' + (await ask()).state});
+  const {state} = await Promise.race([ask(), new Promise(done => setTimeout(() => again().then(done), 15000))]);
   if (state !== 'granted') return state;
   return new Promise(done => navigator.geolocation.getCurrentPosition(p => done([p.coords.latitude, p.coords.longitude, p.coords.accuracy].join()), e => done('refused: ' + e.message)));
 }
