@@ -51,13 +51,15 @@ type auditQueue struct{ entries []AuditEntry }
 
 // Record appends an entry to the audit log in the transaction that q belongs to. It fails outside Write.
 func (q *Queries) Record(e AuditEntry) error {
-	s, ok := q.db.(*statements)
-	if !ok || s.audit == nil {
-		return errors.New("an entry of the audit log outside a write")
+	if w, ok := q.db.(recorder); ok && w.auditQueue() != nil {
+		w.auditQueue().entries = append(w.auditQueue().entries, e)
+		return nil
 	}
-	s.audit.entries = append(s.audit.entries, e)
-	return nil
+	return errors.New("an entry of the audit log outside a write")
 }
+
+// recorder is the statements of a transaction that takes entries; nil: it takes none.
+type recorder interface{ auditQueue() *auditQueue }
 
 // auditKey makes the hashes of the log.
 type auditKey []byte
@@ -139,6 +141,24 @@ func (c *auditChain) set(ctx context.Context, q *Queries, h *auditHasher) error 
 // notNull returns an empty blob for nil, which the driver reads for one and writes as NULL.
 func notNull(blob []byte) []byte { return append([]byte{}, blob...) }
 
+// append writes entries at the end of the chain.
+func (c *auditChain) append(ctx context.Context, q *Queries, h *auditHasher, entries []AuditEntry) error {
+	for _, e := range entries {
+		seq := c.LastSeq + 1
+		row := Audit{Seq: seq, ID: auditID(e.At, seq), At: e.At, KeyID: e.KeyID, KeyName: e.KeyName, Parent: e.Parent,
+			WorkspaceID: e.WorkspaceID, Action: e.Action, ObjectID: e.ObjectID, Result: e.Result, Remote: e.Remote,
+			RequestID: e.RequestID, Detail: e.Detail}
+		row.Hash = h.entry(c.LastHash, row)
+		if err := q.AppendAudit(ctx, AppendAuditParams{Seq: row.Seq, ID: row.ID, At: row.At, KeyID: row.KeyID, KeyName: row.KeyName,
+			Parent: row.Parent, WorkspaceID: row.WorkspaceID, Action: row.Action, ObjectID: row.ObjectID, Result: row.Result,
+			Remote: row.Remote, RequestID: row.RequestID, Detail: row.Detail, Hash: row.Hash}); err != nil {
+			return err
+		}
+		c.LastSeq, c.LastHash = row.Seq, row.Hash
+	}
+	return c.set(ctx, q, h)
+}
+
 // appendAudit writes the entries of a transaction at the end of the chain, and returns the chain as it is then.
 func (w *writer) appendAudit(ctx context.Context) (*auditChain, error) {
 	entries := w.stmts.audit.entries
@@ -152,35 +172,26 @@ func (w *writer) appendAudit(ctx context.Context) (*auditChain, error) {
 	if w.hasher == nil {
 		w.hasher = w.auditKey.hasher()
 	}
-	hasher := w.hasher
-	for _, e := range entries {
-		seq := chain.LastSeq + 1
-		row := Audit{Seq: seq, ID: auditID(e.At, seq), At: e.At, KeyID: e.KeyID, KeyName: e.KeyName, Parent: e.Parent,
-			WorkspaceID: e.WorkspaceID, Action: e.Action, ObjectID: e.ObjectID, Result: e.Result, Remote: e.Remote,
-			RequestID: e.RequestID, Detail: e.Detail}
-		row.Hash = hasher.entry(chain.LastHash, row)
-		if err := w.q.AppendAudit(ctx, AppendAuditParams{Seq: row.Seq, ID: row.ID, At: row.At, KeyID: row.KeyID, KeyName: row.KeyName,
-			Parent: row.Parent, WorkspaceID: row.WorkspaceID, Action: row.Action, ObjectID: row.ObjectID, Result: row.Result,
-			Remote: row.Remote, RequestID: row.RequestID, Detail: row.Detail, Hash: row.Hash}); err != nil {
-			return nil, err
-		}
-		chain.LastSeq, chain.LastHash = row.Seq, row.Hash
-	}
 	w.unindexed += len(entries)
-	return &chain, chain.set(ctx, w.q, hasher)
+	return &chain, chain.append(ctx, w.q, w.hasher, entries)
 }
 
-// lastAudit returns the chain. It begins behind rows that somebody else appended, which CheckAudit finds: they must not stop the
-// server from writing.
+// lastAudit returns the chain, which the writer reads once.
 func (w *writer) lastAudit(ctx context.Context) (auditChain, error) {
 	if w.chain != nil {
 		return *w.chain, nil
 	}
-	chain, err := w.auditKey.read(ctx, w.q)
+	return w.auditKey.readLast(ctx, w.q)
+}
+
+// readLast reads the chain to append to it. It begins behind rows that somebody else appended, which CheckAudit finds: they must not
+// stop the server from writing.
+func (k auditKey) readLast(ctx context.Context, q *Queries) (auditChain, error) {
+	chain, err := k.read(ctx, q)
 	if err != nil {
 		return chain, err
 	}
-	last, err := w.q.LastAudit(ctx)
+	last, err := q.LastAudit(ctx)
 	chain.LastSeq = max(chain.LastSeq, last)
 	return chain, err
 }
@@ -220,6 +231,9 @@ func (s *Store) chainAudit(ctx context.Context) error {
 // RemoveAudit removes the oldest entries, those of before a time. The hash of the last one stays as the anchor of the chain.
 func (s *Store) RemoveAudit(ctx context.Context, before time.Time) error {
 	return s.inBatches(ctx, func(ctx context.Context, q *Queries) (int, error) {
+		if err := s.engine.lockChain(ctx, q); err != nil {
+			return 0, err
+		}
 		chain, err := s.audit.read(ctx, q)
 		if err != nil {
 			return 0, err
@@ -235,7 +249,6 @@ func (s *Store) RemoveAudit(ctx context.Context, before time.Time) error {
 		if n == 0 {
 			return 0, nil
 		}
-		s.writer.chain = nil // of the goroutine that runs this function; the entries of this transaction read it anew
 		if err := chain.set(ctx, q, s.audit.hasher()); err != nil {
 			return 0, err
 		}
@@ -246,6 +259,9 @@ func (s *Store) RemoveAudit(ctx context.Context, before time.Time) error {
 // CheckAudit verifies the chain. It returns how many entries were found in order, and what is wrong; "": nothing. The first fault ends
 // it, since nothing behind that proves anything.
 func (s *Store) CheckAudit(ctx context.Context) (entries int, fault string, err error) {
+	if err := s.engine.chainUp(ctx); err != nil {
+		return 0, "", err
+	}
 	chain, err := s.long.GetAuditChain(ctx)
 	if errors.Is(err, ErrNoRow) {
 		return 0, "the audit log has lost the row of its ends", nil

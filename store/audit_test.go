@@ -301,8 +301,9 @@ func assertAuditFilters(t *testing.T, s *Store) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%+v: got %v, want %v", c.list, got, want)
 		}
-		where, _ := c.list.conditions()
-		for _, query := range []string{countAudit(c.list.index(), where), pageOfAudit(c.list.index(), where)} {
+		where, _ := c.list.conditions(sqliteAudit{})
+		index := sqliteAudit{}.index(c.list.index())
+		for _, query := range []string{countAudit(index, where), pageOfAudit(index, where)} {
 			n := 0
 			numbered := regexp.MustCompile(`\?`).ReplaceAllStringFunc(query, func(string) string { n++; return fmt.Sprint("?", n) })
 			steps := plan(t, s, numbered)
@@ -318,7 +319,7 @@ func TestAuditIsIndexed(t *testing.T) {
 	s := openTest(t)
 	tail := func() (n int) {
 		t.Helper()
-		if err := s.readers.QueryRow("SELECT count(*) FROM " + auditTailFrom + "true").Scan(&n); err != nil {
+		if err := sqliteOf(s).readers.QueryRow("SELECT count(*) FROM " + auditTailFrom + "true").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n

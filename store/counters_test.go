@@ -13,7 +13,7 @@ import (
 // assertCounters compares every counter with a count.
 func assertCounters(t testing.TB, s *Store) {
 	t.Helper()
-	if err := compareCounters(s.readers); err != nil {
+	if err := compareCounters(sqliteOf(s).readers); err != nil {
 		t.Error(err)
 	}
 }

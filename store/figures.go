@@ -53,15 +53,14 @@ type Figures struct {
 	Took           tally.Durations // of a write, from its call to its answer
 	ReadWaits      int64           // reads that waited for a connection
 	ReadWait       time.Duration   // how long, all together
-	Bytes, Log     int64           // of the database's file and of its write-ahead log
+	Bytes, Log     int64           // of the database, and of its write-ahead log beside it
 }
 
-// Figures returns what the store has counted. It reads the sizes of two files, and no table.
+// Figures returns what the store has counted. It reads no table.
 func (s *Store) Figures() Figures {
-	readers, t := s.readers.Stats(), s.writer.tally
-	return Figures{Groups: t.groups.Load(), Writes: t.writes.Load(), Lost: t.lost.Load(),
-		Waiting: len(s.writer.queue), Took: t.took.Read(), ReadWaits: readers.WaitCount, ReadWait: readers.WaitDuration,
-		Bytes: fileSize(s.file), Log: fileSize(s.file + "-wal")}
+	f := Figures{Groups: s.tally.groups.Load(), Writes: s.tally.writes.Load(), Lost: s.tally.lost.Load(), Took: s.tally.took.Read()}
+	s.engine.figures(&f)
+	return f
 }
 
 // fileSize returns 0 for a file that is not there.

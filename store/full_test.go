@@ -43,7 +43,7 @@ func full(t *testing.T, s *Store) (acknowledged []string) {
 func assertWhole(t *testing.T, s *Store) {
 	t.Helper()
 	var verdict string
-	if err := s.readers.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+	if err := sqliteOf(s).readers.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
 		t.Errorf("integrity: %s, %v", verdict, err)
 	}
 	assertCounters(t, s)

@@ -31,10 +31,14 @@ const auditOrder = "time"
 // ListAudit returns a page of the log and the total.
 func (s *Store) ListAudit(ctx context.Context, l AuditList) (Page[Audit], error) {
 	page := Page[Audit]{Rows: []Audit{}}
-	where, args := l.conditions()
+	if err := s.engine.chainUp(ctx); err != nil {
+		return page, Typed(err)
+	}
+	texts := s.engine.audit()
+	where, args := l.conditions(texts)
 	if !l.Uncounted {
 		all := slices.Concat(args, args, []any{countTo + 1})
-		err := s.long.db.QueryRowContext(ctx, countAudit(l.index(), where), all...).Scan(&page.Total)
+		err := s.long.db.QueryRowContext(ctx, countAudit(texts.index(l.index()), where), all...).Scan(&page.Total)
 		if err != nil {
 			return page, Typed(err)
 		}
@@ -50,7 +54,7 @@ func (s *Store) ListAudit(ctx context.Context, l AuditList) (Page[Audit], error)
 		return page, Typed(err)
 	}
 	args = append(args, at, seq)
-	numbers, err := s.auditNumbers(ctx, pageOfAudit(l.index(), where), slices.Concat(args, args, []any{l.Limit + 1, l.Offset}))
+	numbers, err := s.auditNumbers(ctx, pageOfAudit(texts.index(l.index()), where), slices.Concat(args, args, []any{l.Limit + 1, l.Offset}))
 	if err != nil {
 		return page, Typed(err)
 	}
@@ -112,9 +116,21 @@ func (s *Store) auditNumbers(ctx context.Context, query string, args []any) (num
 	return numbers, rows.Err()
 }
 
+// auditTexts are the parts of the texts in which databases differ.
+type auditTexts interface {
+	index(name string) string // the index of the audit log, read by one of its own indexes
+	ids() string              // the values of a JSON array
+}
+
+type sqliteAudit struct{}
+
+func (sqliteAudit) index(name string) string { return "audit_index INDEXED BY " + name }
+
+func (sqliteAudit) ids() string { return "(SELECT value FROM json_each(?))" }
+
 // conditions returns the conditions of the list's filters, of the index and of the log. Each combination has a text of its own, which
 // sqlc cannot make: in one text for all SQLite would use one index for all.
-func (l AuditList) conditions() (where []string, args []any) {
+func (l AuditList) conditions(texts auditTexts) (where []string, args []any) {
 	where = []string{"true"}
 	kind, ofKind := strings.CutSuffix(l.Action, ".*")
 	for _, c := range []struct {
@@ -131,7 +147,7 @@ func (l AuditList) conditions() (where []string, args []any) {
 		{l.refused() && l.Result != "refused", "result = ?", l.Result},
 		{!l.From.IsZero(), "at >= ?", l.From.UnixMilli()},
 		{!l.To.IsZero(), "at < ?", l.To.UnixMilli()},
-		{l.Workspaces != nil, "workspace_id IN (SELECT value FROM json_each(?))", l.Workspaces},
+		{l.Workspaces != nil, "workspace_id IN " + texts.ids(), l.Workspaces},
 	} {
 		if c.given {
 			where = append(where, c.condition)
@@ -168,14 +184,14 @@ const auditTailFrom = "audit WHERE seq > (SELECT coalesce(max(seq), 0) FROM audi
 // countAudit counts at most as many as its last argument. Before that it has the arguments of where twice.
 func countAudit(index string, where []string) string {
 	all := strings.Join(where, " AND ")
-	return "SELECT count(*) FROM (SELECT 1 FROM audit_index INDEXED BY " + index + " WHERE " + all +
-		" UNION ALL SELECT 1 FROM " + auditTailFrom + all + " LIMIT ?)"
+	return "SELECT count(*) FROM (SELECT 1 FROM " + index + " WHERE " + all +
+		" UNION ALL SELECT 1 FROM " + auditTailFrom + all + " LIMIT ?) AS found"
 }
 
 // pageOfAudit returns times and numbers. Its arguments are twice those of where and the place before which the page begins, how many,
 // and how many to pass over.
 func pageOfAudit(index string, where []string) string {
 	all := strings.Join(where, " AND ") + " AND (at, seq) < (?, ?)"
-	return "SELECT at, seq FROM audit_index INDEXED BY " + index + " WHERE " + all + " UNION ALL SELECT at, seq FROM " + auditTailFrom +
+	return "SELECT at, seq FROM " + index + " WHERE " + all + " UNION ALL SELECT at, seq FROM " + auditTailFrom +
 		all + " ORDER BY at DESC, seq DESC LIMIT ? OFFSET ?"
 }

@@ -95,6 +95,9 @@ var errGivenUp = errors.New("the load was given up")
 // find asks the index. The first caller starts loading it, and all wait until it is loaded or their context ends. A
 // failed load is tried again by the next caller.
 func (l *listIndex) find(ctx context.Context, s *Store, q index.Query) (index.Found, error) {
+	if err := s.engine.catchUp(ctx); err != nil {
+		return index.Found{}, err
+	}
 	for {
 		d := l.start(s)
 		select {

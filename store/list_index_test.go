@@ -16,7 +16,7 @@ import (
 
 // everyProfile reads all profiles from the database itself.
 func everyProfile(t interface{ Fatal(...any) }, s *Store) []Profile {
-	rows, err := s.readers.Query("SELECT id FROM profiles")
+	rows, err := sqliteOf(s).readers.Query("SELECT id FROM profiles")
 	if err != nil {
 		t.Fatal(err)
 	}

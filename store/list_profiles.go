@@ -103,6 +103,9 @@ func (l *ProfileList) newest() bool {
 const newestSkip = 1000
 
 func (s *Store) listNewest(ctx context.Context, l ProfileList, at *Place) (Page[Profile], error) {
+	if err := s.engine.catchUp(ctx); err != nil {
+		return Page[Profile]{}, err
+	}
 	workspace := soleWorkspace(l.Workspaces, l.WorkspaceID)
 	totals, err := totalsOf(ctx, s.short, l.Workspaces, workspace)
 	if err != nil {

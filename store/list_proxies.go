@@ -52,7 +52,7 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 		last := found.Rows[n-1]
 		page.Next = l.place(last.ID, last.Sort[q.Order])
 	}
-	page.Rows, err = s.ProxiesAt(ctx, idsOfRows(found.Rows), All())
+	page.Rows, err = s.proxiesAt(ctx, idsOfRows(found.Rows), All())
 	return page, err
 }
 

@@ -7,6 +7,9 @@ import "context"
 // Profile returns a profile outside the trash, or one inside it, that the scope sees. It fails with ErrNoRow if there is
 // none. What the row points to must not be changed.
 func (s *Store) Profile(ctx context.Context, sees Scope, id string, trashed bool) (Profile, error) {
+	if err := s.engine.catchUp(ctx); err != nil {
+		return Profile{}, err
+	}
 	row := s.profiles.get(id)
 	if row == nil {
 		read := s.profiles.read()
@@ -25,7 +28,7 @@ func (s *Store) Profile(ctx context.Context, sees Scope, id string, trashed bool
 }
 
 // profilesAt returns the rows of some ids, in their order. A row that was deleted, or moved into or out of the trash
-// since the ids were found, is left out.
+// since the ids were found, is left out. The caller has brought what lies in memory in step.
 func (s *Store) profilesAt(ctx context.Context, ids []string, trashed bool) ([]Profile, error) {
 	rows, err := rowsAt(s.profiles, ids, func(missing string) ([]Profile, error) {
 		return s.short.GetProfiles(ctx, GetProfilesParams{Ids: missing})
@@ -42,6 +45,14 @@ func (s *Store) profilesAt(ctx context.Context, ids []string, trashed bool) ([]P
 // ProxiesAt returns the proxies of some ids that the scope sees, in their order. Proxies that have been deleted
 // meanwhile are left out. What the rows point to must not be changed.
 func (s *Store) ProxiesAt(ctx context.Context, ids []string, sees Scope) ([]Proxy, error) {
+	if err := s.engine.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	return s.proxiesAt(ctx, ids, sees)
+}
+
+// proxiesAt is ProxiesAt after a list that has brought what lies in memory in step.
+func (s *Store) proxiesAt(ctx context.Context, ids []string, sees Scope) ([]Proxy, error) {
 	rows, err := rowsAt(s.proxies, ids, func(missing string) ([]Proxy, error) {
 		return s.short.GetProxies(ctx, GetProxiesParams{Ids: missing})
 	})

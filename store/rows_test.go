@@ -35,7 +35,7 @@ func assertListed(t *testing.T, s *Store, after string) {
 	t.Helper()
 	shown := listed(t, s)
 	var n int
-	if err := s.readers.QueryRow("SELECT count(*) FROM profiles").Scan(&n); err != nil || n != len(shown) {
+	if err := sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(&n); err != nil || n != len(shown) {
 		t.Errorf("after %s: %d profiles are listed, want %d (%v)", after, len(shown), n, err)
 	}
 	for id, row := range shown {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -137,6 +138,10 @@ func openKeyring(ctx context.Context, s *Store, dir, file string) (keyring, erro
 		return keyring{}, err
 	}
 	return k, s.Write(ctx, func(q *Queries) error {
+		first, err := q.GetSetting(ctx, canaryName)
+		if !errors.Is(err, ErrNoRow) { // another server was first
+			return cmp.Or(err, checkCanary(k, first))
+		}
 		return q.SetSetting(ctx, SetSettingParams{Name: canaryName, Value: base64.StdEncoding.EncodeToString(sealed)})
 	})
 }

@@ -32,6 +32,9 @@ func (s *statements) context(ctx context.Context) context.Context {
 	return ctx
 }
 
+// auditQueue implements recorder.
+func (s *statements) auditQueue() *auditQueue { return s.audit }
+
 // PrepareContext returns the cached statement. Only close closes it.
 func (s *statements) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.RLock()

@@ -1,12 +1,11 @@
-// Package store keeps Warren's durable state in one SQLite file.
+// Package store keeps Warren's durable state: in one SQLite file, or in a PostgreSQL that several servers share (engine.go).
 //
-// Reads use a few read-only connections, writes one connection that a single goroutine owns (write.go). sqlc
+// With SQLite, reads use a few read-only connections, writes one connection that a single goroutine owns (write.go). sqlc
 // generates the queries from queries/*.sql; ../schema.sql documents the tables.
 package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,13 +42,12 @@ type Options struct {
 
 // Store is an open database. Its methods are safe for concurrent use.
 type Store struct {
-	readers  *sql.DB
-	short    *Queries      // statements that no context cancels
-	long     *Queries      // statements that end with their context
-	prepared []*statements // of both
+	engine   engine
+	short    *Queries // statements that no context cancels
+	long     *Queries // statements that end with their context
 	profiles *cache[Profile]
 	proxies  *cache[Proxy]
-	writer   *writer
+	tally    *writeTally
 
 	// The indexes of lists, and the goroutines that load them. cancel ends those.
 	ofProfiles, ofProxies *listIndex
@@ -59,9 +57,7 @@ type Store struct {
 
 	keys   keyring
 	audit  auditKey
-	check  *laterCheck // nil: the database was checked before
 	ready  readiness
-	file   string // the database
 	closed sync.Once
 }
 
@@ -93,57 +89,70 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// open runs the steps of Open that change the file. On failure it closes everything it opened.
-func open(ctx context.Context, dir, path string, found schemaVersion, later bool, o Options) (s *Store, err error) {
-	s = &Store{file: path, profiles: newCache(describeProfile), proxies: newCache(describeProxy),
+// newStore returns a store that has no database yet.
+func newStore(o Options) *Store {
+	s := &Store{profiles: newCache(describeProfile), proxies: newCache(describeProxy), tally: &writeTally{spans: o.Spans},
 		ofProfiles: newListIndex("profiles", indexedProfiles{}, profileOrders(), o.Logger),
 		ofProxies:  newListIndex("proxies", indexedProxies{}, proxyOrders(), o.Logger)}
 	s.ofProfiles.links, s.ofProxies.dependent, s.ofProxies.implied = proxyLinks, s.ofProfiles, impliedByProxy
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// open runs the steps of Open that change the file. On failure it closes everything it opened.
+func open(ctx context.Context, dir, path string, found schemaVersion, later bool, o Options) (s *Store, err error) {
+	s = newStore(o)
+	e := &sqliteEngine{file: path}
+	s.engine = e
 	defer func() {
 		if err != nil {
 			_ = s.close()
 			s = nil
 		}
 	}()
-	db := openPool(dsn(path, writerPragmas), 1)
-	s.writer = newWriter(db, o.Logger, newFollower(s))
-	s.writer.tally.spans = o.Spans
+	follow := newFollower(s)
+	e.writer = newWriter(openPool(dsn(path, writerPragmas), 1), o.Logger, follow, s.tally)
 	if err := migrate(ctx, path, found, o); err != nil {
 		return s, err
 	}
-	s.readers = openPool(dsn(path, readerPragmas), min(max(runtime.GOMAXPROCS(0)*2, 4), 8))
-	if err := s.readers.PingContext(ctx); err != nil {
+	e.readers = openPool(dsn(path, readerPragmas), min(max(runtime.GOMAXPROCS(0)*2, 4), 8))
+	if err := e.readers.PingContext(ctx); err != nil {
 		return s, fmt.Errorf("open for reading: %w", err)
 	}
-	s.prepared = []*statements{newStatements(s.readers, true), newStatements(s.readers, false)}
-	s.short, s.long = New(s.prepared[0]), New(s.prepared[1])
-	s.writer.follow.committed = s.prepared[0]
-	if err := s.writer.start(ctx); err != nil {
+	e.prepared = []*statements{newStatements(e.readers, true), newStatements(e.readers, false)}
+	s.short, s.long = New(e.prepared[0]), New(e.prepared[1])
+	follow.committed = e.prepared[0]
+	if err := e.writer.start(ctx); err != nil {
 		return s, fmt.Errorf("open for writing: %w", err)
 	}
 	if later { // after the file has its log, since a backup has none and could not get one while the check reads
-		if s.check, err = checkLater(ctx, path, o.Logger); err != nil {
+		if e.check, err = checkLater(ctx, path, o.Logger); err != nil {
 			return s, err
 		}
 	}
 	if err := s.Ready(ctx); err != nil {
 		return s, err
 	}
-	if s.keys, err = openKeyring(ctx, s, dir, o.SecretKeyFile); err != nil {
+	if err := s.openKeys(ctx, dir, o.SecretKeyFile); err != nil {
 		return s, err
 	}
-	if s.audit, err = newAuditKey(s.keys); err != nil {
-		return s, err
-	}
-	s.writer.auditKey = s.audit // read with the first entry, which is written later
+	e.writer.auditKey = s.audit // read with the first entry, which is written later
 	if err := errors.Join(s.keepVersion(ctx, o.Warren), s.runPendingSteps(ctx, path)); err != nil {
 		return s, err
 	}
 	if later {
-		close(s.check.begin)
+		close(e.check.begin)
 	}
 	return s, nil
+}
+
+// openKeys reads the secret key, and derives that of the audit log.
+func (s *Store) openKeys(ctx context.Context, dir, file string) (err error) {
+	if s.keys, err = openKeyring(ctx, s, dir, file); err != nil {
+		return err
+	}
+	s.audit, err = newAuditKey(s.keys)
+	return err
 }
 
 // Read returns queries for short statements: a row, or a page without filters. They ignore the end of the context,
@@ -159,10 +168,10 @@ func (s *Store) LoadLists() {
 
 // Forget drops all rows and indexes in memory. Whoever changes the database past the store must call it afterwards.
 func (s *Store) Forget() {
-	for _, table := range s.writer.follow.tables {
-		table.cache.clear()
-		table.index.reset()
-	}
+	s.profiles.clear()
+	s.ofProfiles.reset()
+	s.proxies.clear()
+	s.ofProxies.reset()
 }
 
 // readyTTL is how long a good result of Ready is reused, so that frequent callers cause no more writes.
@@ -177,19 +186,21 @@ type readiness struct {
 	stale atomic.Bool // a write has failed since
 }
 
-// Ready reports whether the store can write now. It writes as much as a large row takes, and waits until that is on
-// disk, since only a write detects a full disk. A good result is reused for a second, unless a write fails on a full
-// disk.
+// Ready reports whether the store can write now. A good result is reused for a second, unless a write fails on a full disk.
 func (s *Store) Ready(ctx context.Context) error {
 	r := &s.ready
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); r.stale.Swap(false) || r.err != nil || now.Sub(r.at) > readyTTL {
-		text := now.UTC().Format(time.RFC3339Nano) + strings.Repeat(" ", 8<<10)
-		r.err = s.Write(ctx, func(q *Queries) error { return q.SetSetting(ctx, SetSettingParams{Name: "ready", Value: text}) })
+		r.err = s.engine.probe(ctx)
 		r.at = time.Now()
 	}
 	return r.err
+}
+
+// probeText is as long as a large row.
+func probeText() string {
+	return time.Now().UTC().Format(time.RFC3339Nano) + strings.Repeat(" ", 8<<10)
 }
 
 // background is the store's own goroutines.
@@ -225,18 +236,7 @@ func (s *Store) Close() (err error) {
 }
 
 func (s *Store) close() error {
-	s.check.stop() // it reads
-	var errs []error
 	s.cancel()
 	s.background.end()
-	for _, statements := range s.prepared {
-		errs = append(errs, statements.close())
-	}
-	if s.readers != nil {
-		errs = append(errs, s.readers.Close()) // first, since the last connection to close checkpoints the log, and readers cannot
-	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.close())
-	}
-	return errors.Join(errs...)
+	return s.engine.close()
 }

@@ -227,7 +227,7 @@ func TestSettingsOfConnections(t *testing.T) {
 		}
 	}
 	for i := range 4 {
-		conn, err := s.readers.Conn(ctx) // held, so that the next one is another
+		conn, err := sqliteOf(s).readers.Conn(ctx) // held, so that the next one is another
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestSettingsOfConnections(t *testing.T) {
 // Versions below 3.51.3 can corrupt a database in WAL mode, and 3.53.3 one that rolls back.
 func TestSQLiteVersion(t *testing.T) {
 	var got string
-	if err := openTest(t).readers.QueryRow("SELECT sqlite_version()").Scan(&got); err != nil {
+	if err := sqliteOf(openTest(t)).readers.QueryRow("SELECT sqlite_version()").Scan(&got); err != nil {
 		t.Fatal(err)
 	}
 	var have int

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -51,34 +50,35 @@ type write struct {
 // SQLite may have ended the transaction after a fault of the disk.
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
 	began := time.Now()
-	err := s.write(ctx, fn)
-	s.writer.tally.wrote(began, err)
+	err := ctx.Err()
+	if err == nil {
+		err = s.engine.write(ctx, fn)
+	}
+	s.tally.wrote(began, err)
 	if errors.Is(err, ErrDiskFull) {
 		s.ready.stale.Store(true)
 	}
 	return err
 }
 
-func (s *Store) write(ctx context.Context, fn func(*Queries) error) error {
-	if err := cmp.Or(ctx.Err(), s.check.error()); err != nil {
-		return err
-	}
-	w := &write{fn: fn, done: make(chan error, 1)}
+// write queues a function and waits for its result.
+func (w *writer) write(ctx context.Context, fn func(*Queries) error) error {
+	next := &write{fn: fn, done: make(chan error, 1)}
 	select {
-	case s.writer.queue <- w:
+	case w.queue <- next:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.writer.closing:
+	case <-w.closing:
 		return ErrClosed
 	}
 	for gone := ctx.Done(); ; gone = nil { // a function that has begun is waited for
 		select {
-		case err := <-w.done:
+		case err := <-next.done:
 			return err
-		case <-s.writer.stopped:
-			return w.afterStop()
+		case <-w.stopped:
+			return next.afterStop()
 		case <-gone:
-			if w.state.CompareAndSwap(waiting, withdrawn) {
+			if next.state.CompareAndSwap(waiting, withdrawn) {
 				return ctx.Err()
 			}
 		}
@@ -120,8 +120,8 @@ type writer struct {
 	unindexed int          // entries of the audit log that are not in its index, as far as is known
 }
 
-func newWriter(db *sql.DB, log *slog.Logger, follow *follower) *writer {
-	return &writer{db: db, log: log, follow: follow, tally: new(writeTally), queue: make(chan *write, queueLength),
+func newWriter(db *sql.DB, log *slog.Logger, follow *follower, t *writeTally) *writer {
+	return &writer{db: db, log: log, follow: follow, tally: t, queue: make(chan *write, queueLength),
 		closing: make(chan struct{}), stopped: make(chan struct{}), length: groupLength, time: groupTime}
 }
 

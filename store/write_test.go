@@ -14,7 +14,7 @@ import (
 // until all of them wait in the queue.
 func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	t.Helper()
-	s.writer.time = time.Hour
+	sqliteOf(s).writer.time = time.Hour
 	holding, release := make(chan struct{}), make(chan struct{})
 	held := make(chan error, 1)
 	go func() {
@@ -25,7 +25,7 @@ func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	var done sync.WaitGroup
 	for i, fn := range fns {
 		done.Go(func() { results[i] = s.Write(context.Background(), fn) })
-		for len(s.writer.queue) <= i { // keeps their order
+		for len(sqliteOf(s).writer.queue) <= i { // keeps their order
 			runtime.Gosched()
 		}
 	}
@@ -137,7 +137,7 @@ func TestAGroupIsOneTransaction(t *testing.T) {
 		var n int64
 		err := q.db.QueryRowContext(context.Background(), "SELECT count(*) FROM profiles").Scan(&n)
 		var readers int64
-		err = errors.Join(err, s.readers.QueryRow("SELECT count(*) FROM profiles").Scan(&readers))
+		err = errors.Join(err, sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(&readers))
 		seen = append(seen, n, readers)
 		return err
 	}
@@ -163,7 +163,7 @@ func TestAGroupHasABound(t *testing.T) {
 	}
 	var before, after int64 // rows on disk when the last function of the first group runs, and when the first of the second runs
 	count := func(n *int64) func(*Queries) error {
-		return func(*Queries) error { return s.readers.QueryRow("SELECT count(*) FROM profiles").Scan(n) }
+		return func(*Queries) error { return sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(n) }
 	}
 	fns[groupLength-2], fns[groupLength-1] = count(&before), count(&after) // one function holds the writer before them
 	for i, err := range oneGroup(t, s, fns...) {
@@ -188,7 +188,7 @@ func TestOneThatWaitsCanBeWithdrawn(t *testing.T) {
 	ran := false
 	withdrawn := make(chan error, 1)
 	go func() { withdrawn <- s.Write(ctx, func(*Queries) error { ran = true; return nil }) }()
-	for len(s.writer.queue) == 0 {
+	for len(sqliteOf(s).writer.queue) == 0 {
 		runtime.Gosched()
 	}
 	cancel()
@@ -307,11 +307,11 @@ func TestNoWriteAfterClose(t *testing.T) {
 	}
 	queued := 0
 	for range 100 { // select picks at random between room in the queue and the closing
-		before := len(s.writer.queue)
+		before := len(sqliteOf(s).writer.queue)
 		if err := s.Write(context.Background(), func(*Queries) error { t.Error("it ran"); return nil }); !errors.Is(err, ErrClosed) {
 			t.Fatalf("got %v, want ErrClosed", err)
 		}
-		queued += len(s.writer.queue) - before
+		queued += len(sqliteOf(s).writer.queue) - before
 	}
 	if queued == 0 || queued == 100 {
 		t.Errorf("%d of 100 got into the queue: one of two ways was not tried", queued)

@@ -47,14 +47,19 @@ func writtenBy(ctx context.Context, db querier) string {
 	if err := db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", versionSetting).Scan(&version); err != nil {
 		return "" // a version that keeps it elsewhere
 	}
+	if version = shownVersion(version); version == "" {
+		return ""
+	}
+	return "; warren " + version + " wrote it"
+}
+
+// shownVersion is a version as an error shows it: what can be printed of its beginning.
+func shownVersion(version string) string {
 	shown := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
 	}, version))
-	if len(shown) == 0 {
-		return ""
-	}
-	return "; warren " + string(shown[:min(len(shown), longestVersion)]) + " wrote it"
+	return string(shown[:min(len(shown), longestVersion)])
 }
