@@ -15,9 +15,10 @@ import (
 func TestHouseHiddenState(t *testing.T) {
 	t.Parallel()
 	keep(t, "hidden state", hiddenState(theHouse(t)), map[string]string{
-		"version":      "set by the linker",
-		"bodies":       "a pool: nothing in it outlives a request",
-		"useOurErrors": "huma's hooks are package-wide: they are set once",
+		"version":           "set by the linker",
+		"bodies":            "a pool: nothing in it outlives a request",
+		"useOurErrors":      "huma's hooks are package-wide: they are set once",
+		"postgresOfProcess": "of testnet: a server takes a second to make, so that all tests of a process share one",
 	})
 	source := func(text string) map[string]string { return map[string]string{"pool/a.go": "package pool\n" + text} }
 	bite(t, hiddenState,

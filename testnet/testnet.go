@@ -6,7 +6,8 @@
 // the test is skipped.
 //
 // Besides, the package has Site, a web server behind SOCKS5 for tests with a browser, and LocalProxy, a SOCKS5 server
-// with a password. It also has waits with a bound, and Pause, which suspends processes.
+// with a password. Postgres gives a test a database of PostgreSQL. It also has waits with a bound, and Pause, which suspends
+// processes.
 package testnet
 
 import (
@@ -64,12 +65,12 @@ func Long(t testing.TB) {
 }
 
 // ForgetSettings takes Warren's settings out of the environment, such as the key that the README has people export. Tests of the program's
-// own commands must not read them. WARREN_BROWSER stays, since tests need a browser too.
+// own commands must not read them. WARREN_BROWSER stays, since tests need a browser too, and so does what OnPostgres reads.
 func ForgetSettings() error {
 	var faults []error
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, "WARREN_") && name != "WARREN_BROWSER" {
+		if strings.HasPrefix(name, "WARREN_") && name != "WARREN_BROWSER" && name != "WARREN_TEST_STORE" {
 			faults = append(faults, os.Unsetenv(name))
 		}
 	}
