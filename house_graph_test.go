@@ -39,7 +39,8 @@ var mayImport = map[string][]string{
 	"tests":          {anything}, // drives the product from outside, and reads its files
 	"metrics":        {"runs", "pool", "store", "events", "tally"},
 	"traces":         {"logs", "tally"},
-	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "proxy": {}, "web": {}, "leaks": {},
+	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "store/postgres": {},
+	"proxy": {}, "web": {}, "leaks": {},
 	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
 	"cgroup": {}, "service": {}, "tally": {},
 }
@@ -57,8 +58,8 @@ var testsImport = map[string][]string{
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
-var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "shim", "browser", "browser/live", "browser/builds",
-	"archive", "packs", "schedules", "webhooks", "cli", "cgroup", "tests"}
+var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "store/postgres", "shim", "browser", "browser/live",
+	"browser/builds", "archive", "packs", "schedules", "webhooks", "cli", "cgroup", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {

@@ -1,6 +1,7 @@
 -- name: AppendAudit :exec
-INSERT INTO audit (seq, id, at, key_id, key_name, parent, workspace_id, action, object_id, result, remote, request_id, detail,
-    hash)
+INSERT INTO audit (
+    seq, id, at, key_id, key_name, parent, workspace_id, action, object_id, result, remote, request_id, detail, hash
+)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 
 -- name: GetAudit :one

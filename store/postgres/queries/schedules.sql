@@ -1,7 +1,6 @@
 -- name: InsertSchedule :one
 INSERT INTO schedules (id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, action, profile_ids, proxy_ids,
-    tag,
-    start_urls, max_run_ms, catch_up, next_at, planned_at, created_at, updated_at)
+    tag, start_urls, max_run_ms, catch_up, next_at, planned_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     $11, $12, $13, $14, $15, $16, $17,
     $18, $19)

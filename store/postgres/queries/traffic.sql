@@ -2,8 +2,8 @@
 INSERT INTO traffic (run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (run_id, proxy_id, day) DO UPDATE SET bytes_up = greatest(traffic.bytes_up, excluded.bytes_up),
-    bytes_down = greatest(traffic.bytes_down, excluded.bytes_down), connections = greatest(traffic.connections,
-        excluded.connections);
+    bytes_down = greatest(traffic.bytes_down, excluded.bytes_down),
+    connections = greatest(traffic.connections, excluded.connections);
 
 -- name: ListTrafficOfProxy :many
 SELECT run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections FROM traffic

@@ -29,8 +29,8 @@ WHERE ($1::text = '' OR coalesce(workspace_id, '*') = $1)
 -- name: UpdateWebhook :one
 UPDATE webhooks SET url = $1, secret = $2, old_secret = $3, old_until = $4, events = $5,
     enabled = $6::bigint, off_reason = CASE WHEN $6::bigint <> 0 THEN '' ELSE off_reason END,
-    failing_since = CASE WHEN enabled = $6::bigint THEN failing_since END, failed_at = CASE WHEN enabled = $6::bigint THEN
-        failed_at END,
+    failing_since = CASE WHEN enabled = $6::bigint THEN failing_since END,
+    failed_at = CASE WHEN enabled = $6::bigint THEN failed_at END,
     updated_at = $7, revision = revision + 1
 WHERE id = $8 AND revision = $9
   AND ($10::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($10::text::json))))

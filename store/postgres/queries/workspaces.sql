@@ -51,8 +51,8 @@ SELECT (SELECT count(*) FROM templates WHERE templates.workspace_id = workspaces
     (SELECT count(*) FROM extensions WHERE extensions.workspace_id = workspaces.id) AS extensions,
     (SELECT count(*) FROM webhooks WHERE webhooks.workspace_id = workspaces.id) AS webhooks,
     (SELECT count(*) FROM keys WHERE revoked_at IS NULL AND parent IS NULL AND (expires_at IS NULL OR expires_at > $1)
-        AND EXISTS (SELECT 1 FROM json_array_elements_text(keys.workspaces::json) AS own (value) WHERE own.value =
-            workspaces.id)) AS keys
+        AND EXISTS (SELECT 1 FROM json_array_elements_text(keys.workspaces::json) AS own (value)
+            WHERE own.value = workspaces.id)) AS keys
 FROM workspaces
 WHERE workspaces.id = $2
   AND ($3::text IS NULL OR workspaces.id = ANY (ARRAY(SELECT json_array_elements_text($3::text::json))));

@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Settings are those of a pool's connections.
+type Settings struct {
+	// ReadOnly refuses every change on these connections. Statements see what was committed when they began.
+	//
+	// Without it, transactions are SERIALIZABLE.
+	ReadOnly bool
+	// LockTimeout is how long a statement waits for a lock. 0: ten seconds.
+	LockTimeout time.Duration
+	// IdleInTransaction is how long a transaction may wait for its next statement before the server ends it. 0: one minute.
+	IdleInTransaction time.Duration
+}
+
+const (
+	connectTimeout    = 5 * time.Second
+	lockTimeout       = 10 * time.Second
+	idleInTransaction = time.Minute
+	unusedFor         = 10 * time.Minute // a connection beyond this is closed
+	silentFor         = 30 * time.Second // a server, or a client, that says nothing for so long is gone
+)
+
+// Open returns a pool of connections to the database of an address, postgres://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE. Values are
+// those of libpq (sslmode, connect_timeout, target_session_attrs) and settings of the server (search_path). Nothing is connected yet.
+//
+// An address that cannot be read is an error that shows nothing of the address.
+func Open(address string, connections int, o Settings) (*sql.DB, error) {
+	config, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	config.DialFunc = dialer(config.ConnectTimeout).DialContext
+	given := config.RuntimeParams
+	config.RuntimeParams = o.params()
+	maps.Copy(config.RuntimeParams, given) // what the address says counts
+	maps.Copy(config.RuntimeParams, needed())
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(unusedFor)
+	return db, nil
+}
+
+// needed are the settings that no address may change, since texts and values rely on them.
+func needed() map[string]string {
+	return map[string]string{
+		"client_encoding":             "UTF8",
+		"standard_conforming_strings": "on",
+		"timezone":                    "UTC",
+		"statement_timeout":           "0", // a migration, or a check of everything, takes what it takes
+	}
+}
+
+// params are settings of a session. The server ends what a killed program or a lost machine leaves, so that its locks are free: an
+// unfinished transaction by idle_in_transaction_session_timeout, a statement by client_connection_check_interval, and a connection that
+// says nothing by the tcp_ settings, which a Unix socket ignores.
+//
+// A SERIALIZABLE transaction that reads a whole table conflicts with every other one that writes it. PostgreSQL reads small tables
+// whole, so enable_seqscan is off. Without an index it still does. Costs are then huge, for which jit would compile each statement.
+func (o Settings) params() map[string]string {
+	params := map[string]string{
+		"application_name":                    "warren",
+		"lock_timeout":                        milliseconds(o.LockTimeout, lockTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(o.IdleInTransaction, idleInTransaction),
+		"client_connection_check_interval":    "10s",
+		"tcp_keepalives_idle":                 "15",
+		"tcp_keepalives_interval":             "5",
+		"tcp_keepalives_count":                "3",
+		"tcp_user_timeout":                    milliseconds(silentFor, 0),
+		"jit":                                 "off",
+	}
+	if o.ReadOnly {
+		params["default_transaction_read_only"] = "on"
+	} else {
+		params["default_transaction_isolation"] = "serializable"
+		params["enable_seqscan"] = "off"
+	}
+	return params
+}
+
+func milliseconds(d, otherwise time.Duration) string {
+	if d == 0 {
+		d = otherwise
+	}
+	return fmt.Sprintf("%dms", d.Milliseconds())
+}
+
+// parse reads an address. What the driver says of a fault is left out, since it may show a part of a password.
+func parse(address string) (*pgx.ConnConfig, error) {
+	if !IsAddress(address) {
+		return nil, errors.New("the address of the database has to begin with postgres://: " +
+			"write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	config, err := pgx.ParseConfig(address)
+	if err == nil {
+		return config, nil
+	}
+	const advice = "the address of the database cannot be read%s: write postgres://USER:PASSWORD@HOST:PORT/DATABASE, " +
+		"and in a password %%40 for @, %%2F for /, %%3A for :, %%3F for ?, %%23 for # and %%25 for %%"
+	return nil, fmt.Errorf(advice, wrongValue(address))
+}
+
+// IsAddress reports whether a text is an address of PostgreSQL rather than a folder.
+func IsAddress(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
+// wrongValue says which value of an address is wrong by itself; "": none is, or the address cannot be taken apart.
+func wrongValue(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	for name, given := range u.Query() {
+		for _, v := range given {
+			if _, err := pgx.ParseConfig("postgres://localhost/?" + url.Values{name: {v}}.Encode()); err != nil {
+				return " (the value of " + name + ")"
+			}
+		}
+	}
+	return ""
+}
+
+// dialer gives up a server that is silent, also in the middle of a statement, which Linux would wait a quarter of an hour for.
+func dialer(timeout time.Duration) *net.Dialer {
+	return &net.Dialer{
+		Timeout:         timeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silentFor / 2, Interval: silentFor / 6, Count: 3},
+		ControlContext:  limitSilence,
+	}
+}

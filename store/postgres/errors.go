@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Fault is what an error of the database means.
+type Fault int
+
+// The faults. Only None says nothing: there is no error, it is the caller's context's, or it is none of these.
+const (
+	None          Fault = iota
+	Unique              // a unique constraint or a primary key
+	Reference           // a foreign key
+	Check               // a CHECK, or a quota, whose constraint is "quota"
+	NotNull             // a column without a value
+	Trigger             // RAISE in a trigger
+	Text                // text with NUL, or that is not UTF-8
+	TooLarge            // a row or a text beyond what the server takes, such as 2,700 bytes in an index
+	DiskFull            // the server's disk
+	Busy                // a lock was not free in time, or the server is out of memory
+	Serialization       // the transaction has to be run again from its beginning
+	ReadOnly            // a standby, or a transaction that only reads
+	Damaged             // the server found its own data damaged
+	IO                  // the server's disk failed
+	NoSuch              // a table, a column or a function that the statement names
+	TooMany             // the server takes no more connections
+	Gone                // there is no connection, or it was lost. Whether a COMMIT came through is unknown
+	Refused             // user, password, database, a right, or a setting in the address
+)
+
+// FaultOf returns what an error means, the constraint that it names if it names one, and what the server or the network says. It
+// returns None, "" and "" without an error.
+func FaultOf(err error) (fault Fault, constraint, message string) {
+	if err == nil {
+		return None, "", ""
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		fault = faultOfState(pg.Code)
+		switch {
+		case pg.Code == "0A000" && strings.Contains(pg.Message, "cached plan"): // another server has changed the schema
+			fault = Serialization
+		case pg.Severity == "FATAL" && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "42")): // a setting in the address
+			fault = Refused
+		case fault == None && (pg.Severity == "FATAL" || pg.Severity == "PANIC"):
+			fault = Gone
+		}
+		return fault, pg.ConstraintName, pg.Message
+	}
+	if isGone(err) {
+		return Gone, "", err.Error()
+	}
+	return None, "", err.Error()
+}
+
+// isGone reports whether an error that the server did not send means that there is no connection.
+func isGone(err error) bool {
+	if errors.Is(err, context.Canceled) {
+		return false
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // its own timeout is a context.DeadlineExceeded
+		return true
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	for _, kind := range []error{driver.ErrBadConn, sql.ErrConnDone, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || pgconn.SafeToRetry(err)
+}
+
+// faultOfState maps the codes of https://www.postgresql.org/docs/15/errcodes-appendix.html.
+func faultOfState(code string) Fault {
+	switch code {
+	case "23505", "23P01":
+		return Unique
+	case "23503":
+		return Reference
+	case "23514":
+		return Check
+	case "23502":
+		return NotNull
+	case "P0001":
+		return Trigger
+	case "22021", "22P05":
+		return Text
+	case "53100":
+		return DiskFull
+	case "40001", "40P01":
+		return Serialization
+	case "25006":
+		return ReadOnly
+	case "XX001", "XX002":
+		return Damaged
+	case "42P01", "42703", "42883", "3F000":
+		return NoSuch
+	case "53300", "53400":
+		return TooMany
+	case "53000", "53200", "55P03", "55006", "57014":
+		return Busy
+	case "25P03", "57P01", "57P02", "57P03", "57P04", "57P05":
+		return Gone
+	case "3D000", "42501":
+		return Refused
+	}
+	switch {
+	case strings.HasPrefix(code, "08"):
+		return Gone
+	case strings.HasPrefix(code, "28"):
+		return Refused
+	case strings.HasPrefix(code, "54"):
+		return TooLarge
+	case strings.HasPrefix(code, "58"):
+		return IO
+	}
+	return None
+}
