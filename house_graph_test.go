@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"pool":           {"events", "problem", "store", "proxy", "tally"},
 	"shim/shimtest":  {"shim"},
 	"shim":           {"browser", "browser/live", "browser/builds", "proxy", "state", "disk", "cgroup"},
-	"store":          {"store/index", "disk", "tally"},
+	"store":          {"store/index", "store/postgres", "disk", "tally"},
 	"browser/live":   {"browser"},
 	"browser/builds": {"browser"},
 	"browser":        {"state"},

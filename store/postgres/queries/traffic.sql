@@ -9,13 +9,13 @@ ON CONFLICT (run_id, proxy_id, day) DO UPDATE SET bytes_up = greatest(traffic.by
 SELECT run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections FROM traffic
 WHERE proxy_id = $1 AND day >= $2 AND day <= $3
   AND ($4::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($4::text::json))))
-ORDER BY day;
+ORDER BY day, run_id;
 
 -- name: ListTrafficOfProfile :many
 SELECT run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections FROM traffic
 WHERE profile_id = $1 AND day >= $2 AND day <= $3
   AND ($4::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($4::text::json))))
-ORDER BY day;
+ORDER BY day, run_id, proxy_id;
 
 -- name: PurgeTraffic :execrows
 DELETE FROM traffic WHERE day < $1::bigint;
