@@ -58,10 +58,11 @@ WHERE id = $3 AND enabled = 1 AND revision = $4;
 UPDATE webhooks SET dropped = dropped + $1::bigint, dropped_at = $2 WHERE id = $3;
 
 -- name: InsertDeliveries :exec
+-- OFFSET 0 has each webhook looked up by its id. A join would read all of them, and conflict with every change of one.
 INSERT INTO webhook_deliveries (webhook_id, id, event_id, type, body, next_at, planned_at, created_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, $1::bigint, $1::bigint, $1::bigint
 FROM jsonb_array_elements($2::text::jsonb) AS made (value)
-WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = value ->> 0);
+WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = value ->> 0 OFFSET 0);
 
 -- name: ListDeliveriesDue :many
 SELECT webhook_id, id, event_id, type, body, state, attempts, tries, next_at, planned_at, created_at FROM webhook_deliveries
