@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if raceDetector {
 		_ = flag.Set("rapid.checks", "10")
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("warren/testnet.(*PostgresServer).launch.func1")) // ends with the process
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("warren/testnet.keepServer")) // ends with the process
 }
 
 // often returns how many times to repeat: a tenth of n with -short, and under the race detector, which makes SQLite

@@ -226,21 +226,25 @@ func (s *PostgresServer) launch() error {
 	cmd.Stdout, cmd.Stderr = log, log // files: else Wait would wait for all its processes
 	s.home.user.prepare(cmd)
 	began, ended := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // the server ends with this thread, which lives as long as the process
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		began <- err
-		if err == nil {
-			_ = cmd.Wait()
-			close(ended)
-		}
-	}()
+	go keepServer(cmd, began, ended)
 	if err := <-began; err != nil {
 		return err
 	}
 	s.process, s.ended = cmd.Process, ended
 	return nil
+}
+
+// keepServer starts a server and waits for its end, which it tells by closing ended. The goroutine of the shared server lives as long as
+// the process; tests that look for leaks leave it out by this name.
+func keepServer(cmd *exec.Cmd, began chan<- error, ended chan<- struct{}) {
+	runtime.LockOSThread() // the server ends with this thread
+	defer runtime.UnlockOSThread()
+	err := cmd.Start()
+	began <- err
+	if err == nil {
+		_ = cmd.Wait()
+		close(ended)
+	}
 }
 
 // answers waits until the server lets clients in. It returns false when the server has ended instead, or does not within the limit.

@@ -23,7 +23,9 @@ import (
 	"warren/testnet"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("warren/testnet.keepServer"))
+}
 
 // enough is the time limit for what is immediate on an idle machine.
 const enough = time.Minute
