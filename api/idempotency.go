@@ -99,9 +99,9 @@ func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, h
 	ctx := context.WithoutCancel(r.Context()) // a client that disconnects can ask again for the answer
 	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).KeyID, IdemKey: key,
 		Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
-	alone := i.begin(place)
+	i.begin(place)
 	defer i.end(place)
-	first, err := i.claim(ctx, place, hash, alone, shownOnce(r.URL.Path))
+	first, err := i.claim(ctx, place, hash, shownOnce(r.URL.Path))
 	if err != nil {
 		return err
 	}
@@ -127,12 +127,44 @@ func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, h
 }
 
 // claim reserves the row for this request. It returns nil if that is new, else the row of the first request. Status 0 means that the
-// first request has no answer: it still runs, or the server was killed. Object is then what it created. alone: no other request uses
-// the row now. once names what only the first answer shows; "": nothing.
+// server was killed before the first request had its answer. Object is then what it created. once names what only the first answer
+// shows; "": nothing.
 func (i *idempotency) claim(
-	ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, alone bool, once string,
+	ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, once string,
 ) (first *store.Idempotency, err error) {
+	for {
+		if first, err = i.reserve(ctx, p, hash); err != nil || first == nil {
+			return nil, err
+		}
+		if first.Status == 0 && bytes.Equal(first.BodyHash, hash[:]) {
+			if first, err = i.readAgain(ctx, p, first); err != nil {
+				return nil, err
+			}
+		}
+		if first != nil {
+			return first, refusalOf(first, hash, once)
+		}
+	}
+}
+
+// readAgain returns the row of a first request that had no answer when it was read. nil: the row was freed, so that this request may
+// reserve it. The error is idempotency_conflict while others use the row. If none does, all have saved their answers or freed it.
+func (i *idempotency) readAgain(ctx context.Context, p store.GetIdempotencyParams, first *store.Idempotency) (*store.Idempotency, error) {
+	if !i.isAlone(p) {
+		return nil, keyConflict("The first request with this Idempotency-Key is still running. Ask again when it is done.").
+			After(time.Second)
+	}
+	row, err := i.store.Read().GetIdempotency(ctx, p)
+	if errors.Is(err, store.ErrNoRow) || err == nil && row.CreatedAt != first.CreatedAt {
+		return nil, nil
+	}
+	return &row, err
+}
+
+// reserve makes the row of this request. If there is one, it returns that.
+func (i *idempotency) reserve(ctx context.Context, p store.GetIdempotencyParams, hash [32]byte) (first *store.Idempotency, err error) {
 	err = i.store.Write(ctx, func(q *store.Queries) error {
+		first = nil
 		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
 			BodyHash: hash[:], CreatedAt: now()})
 		if err != nil {
@@ -146,23 +178,25 @@ func (i *idempotency) claim(
 		first = &have
 		return err
 	})
+	return first, err
+}
+
+// refusalOf returns why a request cannot have the answer of the first one; nil: it can. No other request uses the row.
+func refusalOf(first *store.Idempotency, hash [32]byte, once string) error {
 	switch {
-	case err != nil || first == nil:
 	case !bytes.Equal(first.BodyHash, hash[:]):
-		err = idempotencyConflict()
-	case first.Status == 0 && !alone:
-		err = keyConflict("The first request with this Idempotency-Key is still running. Ask again when it is done.").After(time.Second)
+		return idempotencyConflict()
 	case first.Status == 0 && first.Object == "":
-		err = keyConflict("The result of the first request with this Idempotency-Key is unknown. " +
+		return keyConflict("The result of the first request with this Idempotency-Key is unknown. " +
 			"Check whether it was done, and use a new key.")
 	case first.Status == 0 && once == "key":
-		err = keyConflict("The first request with this Idempotency-Key created the key " + first.Object +
+		return keyConflict("The first request with this Idempotency-Key created the key " + first.Object +
 			", and failed before the key was shown. Revoke it, and use a new Idempotency-Key.")
 	case first.Status == 0 && once != "":
-		err = keyConflict("The first request with this Idempotency-Key created the webhook " + first.Object +
+		return keyConflict("The first request with this Idempotency-Key created the webhook " + first.Object +
 			", and failed before its secret was shown. Rotate the secret, or delete it and use a new Idempotency-Key.")
 	}
-	return first, err
+	return nil
 }
 
 // shownOnce returns what an operation creates with a secret that only its first answer shows; "": nothing.
@@ -184,11 +218,17 @@ func keyConflict(message string) *problem.Error {
 	return problem.New(problem.Conflict, "idempotency_conflict", message)
 }
 
-// begin reports whether no other request uses the row. end must follow.
-func (i *idempotency) begin(p store.GetIdempotencyParams) bool {
+// begin notes that a request uses the row. end must follow.
+func (i *idempotency) begin(p store.GetIdempotencyParams) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.underway[idempotencyRow(p)]++
+}
+
+// isAlone reports whether only one request uses the row.
+func (i *idempotency) isAlone(p store.GetIdempotencyParams) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	return i.underway[idempotencyRow(p)] == 1
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/problem"
 	"warren/runs"
 	"warren/store"
 )
@@ -122,6 +123,42 @@ func TestIdempotencyAtOnce(t *testing.T) {
 	}
 	a.do(t, "GET", "/profiles", nil).want(t, 200).equal(t, "total", 1)
 	a.once(t, "storm", "POST", "/profiles", `{"name":"one"}`).want(t, 201)
+}
+
+// TestIdempotencyOfTwo: two requests use a key at once. The second is told to ask again while the first runs, whichever of them came
+// first. It gets the first answer, or reserves the key, if the first request ends while it looks. Nothing was killed, so that no result
+// is unknown.
+func TestIdempotencyOfTwo(t *testing.T) {
+	t.Parallel()
+	i, hash := newAPI(t).srv.idempotency, [32]byte{1}
+	for key, status := range map[string]int{"runs": 0, "answered": http.StatusCreated, "freed": http.StatusServiceUnavailable} {
+		p := store.GetIdempotencyParams{KeyID: "k", IdemKey: key, Target: "t"}
+		i.begin(p) // the second request comes first, and is slow
+		i.begin(p)
+		if first, err := i.reserve(t.Context(), p, hash); first != nil || err != nil {
+			t.Fatalf("%s: got %v, %v for the first request", key, first, err)
+		}
+		seen, err := i.reserve(t.Context(), p, hash)
+		if err != nil || seen == nil || seen.Status != 0 {
+			t.Fatalf("%s: got %v, %v, want the row of a request that runs", key, seen, err)
+		}
+		if status != 0 {
+			i.save(t.Context(), p, &recorder{ResponseWriter: httptest.NewRecorder(), status: status, done: true})
+			i.end(p)
+		}
+		row, err := i.readAgain(t.Context(), p, seen)
+		asked, _ := errors.AsType[*problem.Error](err)
+		if running := asked != nil && asked.RetryAfter > 0; running != (key == "runs") || err != nil && !running {
+			t.Errorf("%s: got the error %v", key, err)
+		}
+		if saved := row != nil && row.Status == http.StatusCreated; saved != (key == "answered") || row != nil && !saved {
+			t.Errorf("%s: got the row %v", key, row)
+		}
+		row, err = i.claim(t.Context(), p, hash, "")
+		if (err != nil) != (key == "runs") || (row != nil) != (key == "answered") {
+			t.Errorf("%s: claimed %v, %v", key, row, err)
+		}
+	}
 }
 
 // TestIdempotencyOverRestart: answers survive a restart, also that of a new key, which is stored only sealed. Requests under way at
