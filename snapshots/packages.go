@@ -201,6 +201,7 @@ func (c *checking) packages(ctx context.Context) error {
 	if err != nil || c.backup != nil && c.backup.Version < packagesVersion {
 		return err
 	}
+	slices.Sort(sums)
 	for _, sum := range sums {
 		name := packageName(sum)
 		c.needed[name] = true

@@ -13,7 +13,7 @@ const listTrafficOfProfile = `-- name: ListTrafficOfProfile :many
 SELECT run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections FROM traffic
 WHERE profile_id = ?1 AND day >= ?2 AND day <= ?3
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-ORDER BY day
+ORDER BY day, run_id, proxy_id
 `
 
 type ListTrafficOfProfileParams struct {
@@ -23,7 +23,7 @@ type ListTrafficOfProfileParams struct {
 	Workspaces *string
 }
 
-// ListTrafficOfProfile returns the traffic of a profile's runs from one day to another, in the order of the days.
+// ListTrafficOfProfile returns the traffic of a profile's runs from one day to another, by day and run.
 func (q *Queries) ListTrafficOfProfile(ctx context.Context, arg ListTrafficOfProfileParams) ([]Traffic, error) {
 	rows, err := q.db.QueryContext(ctx, listTrafficOfProfile,
 		arg.ProfileID,
@@ -65,7 +65,7 @@ const listTrafficOfProxy = `-- name: ListTrafficOfProxy :many
 SELECT run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections FROM traffic
 WHERE proxy_id = ?1 AND day >= ?2 AND day <= ?3
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-ORDER BY day
+ORDER BY day, run_id
 `
 
 type ListTrafficOfProxyParams struct {
@@ -75,7 +75,7 @@ type ListTrafficOfProxyParams struct {
 	Workspaces *string
 }
 
-// ListTrafficOfProxy returns a proxy's traffic from one day to another, in the order of the days.
+// ListTrafficOfProxy returns a proxy's traffic from one day to another, by day and run.
 func (q *Queries) ListTrafficOfProxy(ctx context.Context, arg ListTrafficOfProxyParams) ([]Traffic, error) {
 	rows, err := q.db.QueryContext(ctx, listTrafficOfProxy,
 		arg.ProxyID,
