@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,10 +159,12 @@ func (s *API) createProfiles(ctx context.Context, in *batchCreate) (*listBody[pr
 		nothingToRecord(ctx)
 		return s.madeBefore(ctx, made)
 	}
-	m := in.newProfiles()
-	first, last := m.each[0].ID, m.each[len(m.each)-1].ID
-	about(ctx, m.row.WorkspaceID, "", map[string]any{"count": len(m.each), "first": first, "last": last})
+	fresh := in.newProfiles()
+	first, last := fresh.each[0].ID, fresh.each[len(fresh.each)-1].ID
+	about(ctx, in.workspace, "", map[string]any{"count": len(fresh.each), "first": first, "last": last})
+	var m *manyProfiles
 	err := s.change(ctx, func(q *store.Queries) error {
+		m = &manyProfiles{row: fresh.row, each: slices.Clone(fresh.each)}
 		f, err := s.mergeMany(ctx, q, in, m)
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err

@@ -72,8 +72,10 @@ func (s *API) mergeCreated(ctx context.Context, q *store.Queries, in *profileCre
 
 // createProfile checks and inserts in one transaction: no foreign key holds a fallback.
 func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
-	row := newProfile(in.workspace)
+	fresh := newProfile(in.workspace)
+	var row store.Profile
 	err := s.change(ctx, func(q *store.Queries) error {
+		row = fresh
 		f, err := s.mergeCreated(ctx, q, in, &row)
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
@@ -87,7 +89,7 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 		}
 		return recordCreated(ctx, q, row.ID)
 	})
-	s.workspaces.wrote(row.WorkspaceID, err)
+	s.workspaces.wrote(in.workspace, err)
 	if err != nil {
 		return nil, err
 	}

@@ -190,6 +190,7 @@ func (in *scheduleCreate) storedFaults(ctx context.Context, s *API) (f faults, e
 func (s *API) createSchedule(ctx context.Context, in *scheduleCreate) (*scheduleBody, error) {
 	row := in.row
 	about(ctx, row.WorkspaceID, row.ID, map[string]any{"name": row.Name, "action": row.Action})
+	var made store.Schedule
 	err := s.change(ctx, func(q *store.Queries) error {
 		var f faults
 		err := in.Body.checkStored(ctx, q, row, &f)
@@ -206,7 +207,7 @@ func (s *API) createSchedule(ctx context.Context, in *scheduleCreate) (*schedule
 		if err != nil {
 			return err
 		}
-		row, err = q.InsertSchedule(ctx, store.InsertScheduleParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name,
+		made, err = q.InsertSchedule(ctx, store.InsertScheduleParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name,
 			SearchKey: store.Fold(row.Name), Enabled: row.Enabled, Cron: row.Cron, TimeZone: row.TimeZone, EveryMs: row.EveryMs,
 			Action: row.Action, ProfileIDs: row.ProfileIDs, ProxyIDs: row.ProxyIDs, Tag: row.Tag, StartURLs: row.StartURLs,
 			MaxRunMs: row.MaxRunMs, CatchUp: row.CatchUp, NextAt: row.NextAt, PlannedAt: row.PlannedAt, CreatedAt: row.CreatedAt,
@@ -214,15 +215,15 @@ func (s *API) createSchedule(ctx context.Context, in *scheduleCreate) (*schedule
 		if err != nil {
 			return err
 		}
-		return recordCreated(ctx, q, row.ID)
+		return recordCreated(ctx, q, made.ID)
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.schedules.Changed()
-	s.events.Publish(events.Event{Type: "schedule.created", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
-	body, err := scheduleAnswer(row)
-	body.Location = Prefix + "/schedules/" + row.ID
+	s.events.Publish(events.Event{Type: "schedule.created", Workspace: made.WorkspaceID, Data: objectEvent{made.ID}})
+	body, err := scheduleAnswer(made)
+	body.Location = Prefix + "/schedules/" + made.ID
 	return body, err
 }
 

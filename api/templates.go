@@ -190,6 +190,7 @@ func (s *API) createTemplate(ctx context.Context, in *templateCreate) (*template
 	if row.Settings, err = in.Body.text(); err != nil {
 		return nil, err
 	}
+	var made store.Template
 	err = s.change(ctx, func(q *store.Queries) error {
 		var f faults
 		err := in.Body.checkStored(ctx, s, q, &in.Body, in.workspace, &f)
@@ -209,19 +210,19 @@ func (s *API) createTemplate(ctx context.Context, in *templateCreate) (*template
 		if err != nil {
 			return err
 		}
-		row, err = q.InsertTemplate(ctx, store.InsertTemplateParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name,
+		made, err = q.InsertTemplate(ctx, store.InsertTemplateParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name,
 			SearchKey: store.Fold(row.Name), Settings: row.Settings, CreatedAt: at, UpdatedAt: at})
 		if err != nil {
 			return err
 		}
-		return recordCreated(ctx, q, row.ID)
+		return recordCreated(ctx, q, made.ID)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "template.created", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
-	body, err := templateAnswer(row)
-	body.Location = Prefix + "/templates/" + row.ID
+	s.events.Publish(events.Event{Type: "template.created", Workspace: made.WorkspaceID, Data: objectEvent{made.ID}})
+	body, err := templateAnswer(made)
+	body.Location = Prefix + "/templates/" + made.ID
 	return body, err
 }
 

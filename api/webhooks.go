@@ -225,6 +225,7 @@ func (s *API) createWebhook(ctx context.Context, in *webhookCreate) (*webhookSec
 		return nil, err
 	}
 	about(ctx, webhooks.OfWorkspace(row), row.ID, map[string]any{"events": in.Body.Events.Value})
+	var made store.Webhook
 	err = s.change(ctx, func(q *store.Queries) error {
 		if row.WorkspaceID != nil {
 			_, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: *row.WorkspaceID, Now: row.CreatedAt})
@@ -239,12 +240,12 @@ func (s *API) createWebhook(ctx context.Context, in *webhookCreate) (*webhookSec
 		if err != nil {
 			return err
 		}
-		row, err = q.InsertWebhook(ctx, store.InsertWebhookParams{ID: row.ID, WorkspaceID: row.WorkspaceID, URL: sealed.URL,
+		made, err = q.InsertWebhook(ctx, store.InsertWebhookParams{ID: row.ID, WorkspaceID: row.WorkspaceID, URL: sealed.URL,
 			Secret: sealed.Secret, Events: row.Events, Enabled: row.Enabled, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt})
 		if err != nil {
 			return err
 		}
-		return recordCreated(ctx, q, row.ID)
+		return recordCreated(ctx, q, made.ID)
 	})
 	if err == nil {
 		err = s.webhooks.Changed(ctx)
@@ -252,8 +253,8 @@ func (s *API) createWebhook(ctx context.Context, in *webhookCreate) (*webhookSec
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "webhook.created", Workspace: webhooks.OfWorkspace(row), Data: objectEvent{row.ID}})
-	return s.webhookSecretAnswer(row, secret)
+	s.events.Publish(events.Event{Type: "webhook.created", Workspace: webhooks.OfWorkspace(made), Data: objectEvent{made.ID}})
+	return s.webhookSecretAnswer(made, secret)
 }
 
 // webhookUpdate holds the members to change.

@@ -120,12 +120,13 @@ type createdWorkspace struct {
 
 // createWorkspace makes a workspace, and records who did.
 func (s *API) createWorkspace(ctx context.Context, in *workspaceCreate) (*createdWorkspace, error) {
-	row := store.Workspace{ID: in.Body.ID, Name: in.Body.Name.Value}
-	mergeQuotas(in.Body.Quotas, &row)
-	about(ctx, row.ID, row.ID, map[string]any{"name": row.Name, "quotas": quotasOf(row)})
+	asked := store.Workspace{ID: in.Body.ID, Name: in.Body.Name.Value}
+	mergeQuotas(in.Body.Quotas, &asked)
+	about(ctx, asked.ID, asked.ID, map[string]any{"name": asked.Name, "quotas": quotasOf(asked)})
+	var row store.Workspace
 	err := s.change(ctx, func(q *store.Queries) (err error) {
-		row, err = q.InsertWorkspace(ctx, store.InsertWorkspaceParams{ID: row.ID, Name: row.Name, QuotaProfiles: row.QuotaProfiles,
-			QuotaRunning: row.QuotaRunning, QuotaDiskMb: row.QuotaDiskMb, QuotaProxies: row.QuotaProxies, Now: now()})
+		row, err = q.InsertWorkspace(ctx, store.InsertWorkspaceParams{ID: asked.ID, Name: asked.Name, QuotaProfiles: asked.QuotaProfiles,
+			QuotaRunning: asked.QuotaRunning, QuotaDiskMb: asked.QuotaDiskMb, QuotaProxies: asked.QuotaProxies, Now: now()})
 		if err != nil {
 			return err
 		}

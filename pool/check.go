@@ -159,6 +159,7 @@ func (p *Pool) saveCheck(ctx context.Context, px Proxy, many bool, res proxy.Res
 	var was store.GetProxyCheckedRow
 	var kept bool
 	err := p.store.Write(ctx, func(q *store.Queries) (err error) {
+		kept = false
 		was, err = q.GetProxyChecked(ctx, px.ID)
 		if errors.Is(err, store.ErrNoRow) || err == nil && was.Revision != px.Revision {
 			return nil

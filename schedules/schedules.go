@@ -163,7 +163,7 @@ func (s *Scheduler) plan(ctx context.Context, row store.Schedule, p store.PlanSc
 		planned = n > 0
 		return err
 	})
-	return planned, err
+	return planned && err == nil, err
 }
 
 // takeOne takes a schedule on that is due: it runs the occurrence that is in time, and counts those that were missed.

@@ -79,11 +79,12 @@ func (k *Keeper) secret(ctx context.Context, workspace string) ([]byte, error) {
 func (k *Keeper) makeSecret(ctx context.Context, workspace string) (sealed []byte, err error) {
 	fresh := make([]byte, packs.SecretSize)
 	rand.Read(fresh) // never fails (crypto/rand)
-	if sealed, err = k.store.Seal("workspaces", "pack_secret", workspace, fresh); err != nil {
+	own, err := k.store.Seal("workspaces", "pack_secret", workspace, fresh)
+	if err != nil {
 		return nil, err
 	}
-	err = k.store.Write(ctx, func(q *store.Queries) error {
-		if _, err := q.SetPackSecret(ctx, store.SetPackSecretParams{ID: workspace, PackSecret: sealed}); err != nil {
+	err = k.store.Write(ctx, func(q *store.Queries) (err error) {
+		if _, err := q.SetPackSecret(ctx, store.SetPackSecretParams{ID: workspace, PackSecret: own}); err != nil {
 			return err
 		}
 		sealed, err = q.GetPackSecret(ctx, workspace)

@@ -172,8 +172,12 @@ func (s *Sender) Test(ctx context.Context, w store.Webhook) (row store.WebhookDe
 		return row, err
 	}
 	return row, s.store.Write(ctx, func(q *store.Queries) error {
-		if _, err := q.GetWebhook(ctx, store.GetWebhookParams{ID: w.ID}); err != nil {
-			return nil // it was deleted meanwhile
+		_, err := q.GetWebhook(ctx, store.GetWebhookParams{ID: w.ID})
+		if errors.Is(err, store.ErrNoRow) { // it was deleted meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 		return q.InsertTestDelivery(ctx, store.InsertTestDeliveryParams{WebhookID: w.ID, ID: row.ID, EventID: row.EventID, Type: row.Type,
 			Body: row.Body, State: row.State, Tries: row.Tries, CreatedAt: row.CreatedAt})
