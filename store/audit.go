@@ -47,15 +47,27 @@ func ByServer(action, workspace, object string, detail map[string]any) AuditEntr
 }
 
 // auditQueue holds the entries of the functions of one transaction.
-type auditQueue struct{ entries []AuditEntry }
+type auditQueue struct {
+	entries []AuditEntry
+	moved   bool // a function has moved the chain's beginning, so that the chain is read anew
+}
 
 // Record appends an entry to the audit log in the transaction that q belongs to. It fails outside Write.
 func (q *Queries) Record(e AuditEntry) error {
-	if w, ok := q.db.(recorder); ok && w.auditQueue() != nil {
-		w.auditQueue().entries = append(w.auditQueue().entries, e)
-		return nil
+	audit, err := q.auditQueue()
+	if err != nil {
+		return err
 	}
-	return errors.New("an entry of the audit log outside a write")
+	audit.entries = append(audit.entries, e)
+	return nil
+}
+
+// auditQueue returns what the transaction that q belongs to has for the audit log.
+func (q *Queries) auditQueue() (*auditQueue, error) {
+	if w, ok := q.db.(recorder); ok && w.auditQueue() != nil {
+		return w.auditQueue(), nil
+	}
+	return nil, errors.New("an entry of the audit log outside a write")
 }
 
 // recorder is the statements of a transaction that takes entries; nil: it takes none.
@@ -162,6 +174,9 @@ func (c *auditChain) append(ctx context.Context, q *Queries, h *auditHasher, ent
 // appendAudit writes the entries of a transaction at the end of the chain, and returns the chain as it is then.
 func (w *writer) appendAudit(ctx context.Context) (*auditChain, error) {
 	entries := w.stmts.audit.entries
+	if w.stmts.audit.moved {
+		w.chain = nil
+	}
 	if len(entries) == 0 {
 		return w.chain, nil
 	}
@@ -206,25 +221,25 @@ func (s *Store) chainAudit(ctx context.Context) error {
 		return Typed(err)
 	}
 	hasher := s.audit.hasher()
-	last := auditChain{GetAuditChainRow: GetAuditChainRow{AnchorHash: []byte{}, LastHash: []byte{}}}
-	return s.inBatches(ctx, func(ctx context.Context, q *Queries) (int, error) {
+	first := auditChain{GetAuditChainRow: GetAuditChainRow{AnchorHash: []byte{}, LastHash: []byte{}}}
+	return inBatchesFrom(ctx, s, first, func(ctx context.Context, q *Queries, last auditChain) (auditChain, int, error) {
 		rows, err := q.WalkAudit(ctx, WalkAuditParams{After: last.LastSeq, Limit: auditPart})
 		if err != nil {
-			return 0, err
+			return last, 0, err
 		}
 		for _, row := range rows {
 			hash := hasher.entry(last.LastHash, row)
 			if len(row.Hash) == 0 { // else it was made before a crash
 				if _, err := q.SetAuditHash(ctx, SetAuditHashParams{Seq: row.Seq, Hash: hash}); err != nil {
-					return 0, err
+					return last, 0, err
 				}
 			}
 			last.LastSeq, last.LastHash = row.Seq, hash
 		}
 		if len(rows) == 0 {
-			return 0, last.set(ctx, q, hasher)
+			return last, 0, last.set(ctx, q, hasher)
 		}
-		return len(rows), nil
+		return last, len(rows), nil
 	})
 }
 

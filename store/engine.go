@@ -53,10 +53,13 @@ func (e *sqliteEngine) catchUp(context.Context) error { return nil }
 // chainUp does nothing: each transaction appends its own entries.
 func (e *sqliteEngine) chainUp(context.Context) error { return nil }
 
-// lockChain makes the writer read the ends anew, in the goroutine that runs the transaction.
-func (e *sqliteEngine) lockChain(context.Context, *Queries) error {
-	e.writer.chain = nil
-	return nil
+// lockChain makes the entries of the transaction read the ends anew.
+func (e *sqliteEngine) lockChain(_ context.Context, q *Queries) error {
+	audit, err := q.auditQueue()
+	if err == nil {
+		audit.moved = true
+	}
+	return err
 }
 
 func (e *sqliteEngine) audit() auditTexts { return sqliteAudit{} }

@@ -32,8 +32,8 @@ func (w *writer) tailQuiet() <-chan time.Time {
 
 // indexAudit takes a part of the tail into the index, together with the writes that wait.
 func (w *writer) indexAudit() {
+	before := w.unindexed
 	w.transact(&write{done: make(chan error, 1), fn: func(q *Queries) error {
-		before := w.unindexed
 		w.unindexed = 0 // after a fault, the next entry has it tried again
 		n, err := q.IndexAudit(context.Background(), auditIndexPart)
 		if n == auditIndexPart {

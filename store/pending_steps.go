@@ -33,14 +33,14 @@ func (s *Store) runPendingSteps(ctx context.Context, path string) error {
 		case "idempotency":
 			err = errors.Join(err, s.inBatches(ctx, s.hashTargets))
 		case "rotate":
-			after := ""
-			err = errors.Join(err, s.inBatches(ctx, func(ctx context.Context, q *Queries) (n int, err error) {
+			left := names + " " + vacuumStep
+			err = errors.Join(err, inBatchesFrom(ctx, s, "", func(ctx context.Context, q *Queries, after string) (last string, n int, err error) {
 				// Noted in the same transaction: a crash must not lose it.
-				if after, n, err = s.sealRotateURLs(ctx, q, after); err == nil && n > 0 {
-					names += " " + vacuumStep
-					err = q.SetSetting(ctx, SetSettingParams{Name: pendingSteps, Value: names})
+				if last, n, err = s.sealRotateURLs(ctx, q, after); err == nil && n > 0 {
+					names = left
+					err = q.SetSetting(ctx, SetSettingParams{Name: pendingSteps, Value: left})
 				}
-				return n, err
+				return last, n, err
 			}))
 		}
 	}
@@ -68,14 +68,25 @@ func vacuum(ctx context.Context, path string) error {
 
 // inBatches calls step until it reports that it has changed no rows.
 func (s *Store) inBatches(ctx context.Context, step func(context.Context, *Queries) (int, error)) error {
+	return inBatchesFrom(ctx, s, struct{}{}, func(ctx context.Context, q *Queries, none struct{}) (struct{}, int, error) {
+		n, err := step(ctx, q)
+		return none, n, err
+	})
+}
+
+// inBatchesFrom is inBatches for a step that begins at a place, and returns the next one. A transaction that is tried
+// again begins at the same place.
+func inBatchesFrom[P any](ctx context.Context, s *Store, place P, step func(context.Context, *Queries, P) (P, int, error)) error {
 	for n := 1; n > 0; {
+		var next P
 		err := s.Write(ctx, func(q *Queries) (err error) {
-			n, err = step(ctx, q)
+			next, n, err = step(ctx, q, place)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		place = next
 	}
 	return nil
 }

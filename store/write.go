@@ -312,7 +312,7 @@ func (w *writer) answer() {
 	clear(w.group)
 	w.group = w.group[:0]
 	if w.stmts != nil {
-		w.stmts.audit.entries = nil
+		*w.stmts.audit = auditQueue{}
 	}
 }
 
