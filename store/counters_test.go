@@ -62,6 +62,7 @@ type walk struct {
 	profiles   []string // ids, also of deleted profiles, which every operation must tolerate
 	proxies    map[string][]string
 	n          int
+	err        error // the first one that no caller can run into
 }
 
 func (w *walk) draw(list []string) string {
@@ -71,10 +72,10 @@ func (w *walk) draw(list []string) string {
 	return rapid.SampledFrom(list).Draw(w.T, "of")
 }
 
-// must accepts only the errors that a caller can run into.
+// must accepts only the errors that a caller can run into. Another one ends the walk.
 func (w *walk) must(err error) {
 	if err = Typed(err); err != nil && !errors.Is(err, ErrReference) && !errors.Is(err, ErrNoRow) {
-		w.Fatal(err)
+		w.err = cmp.Or(w.err, err)
 	}
 }
 
@@ -173,7 +174,7 @@ func TestCountersEqualCounts(t *testing.T) {
 			w := &walk{T: rt, q: q, workspaces: []string{"a", "b", "c"}, proxies: map[string][]string{}}
 			for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 				w.step()
-				if err := compareCounters(q.db); err != nil {
+				if err := cmp.Or(w.err, compareCounters(q.db)); err != nil {
 					return err
 				}
 			}

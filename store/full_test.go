@@ -61,13 +61,14 @@ func TestDatabaseThatMayNotGrow(t *testing.T) {
 	}
 	limit("200")
 	acknowledged := full(t, s)
-	mustWrite(t, s, func(q *Queries) error { // a write that needs no room works
-		n, err := q.DeleteProfile(context.Background(), DeleteProfileParams{ID: acknowledged[0]})
-		if n != 1 {
-			t.Errorf("deleted %d rows, want 1", n)
-		}
+	var deleted int64
+	mustWrite(t, s, func(q *Queries) (err error) { // a write that needs no room works
+		deleted, err = q.DeleteProfile(context.Background(), DeleteProfileParams{ID: acknowledged[0]})
 		return err
 	})
+	if deleted != 1 {
+		t.Errorf("deleted %d rows, want 1", deleted)
+	}
 	limit("1000000")
 	putProfile(t, s, aProfile("default", "after there was room again"))
 	assertWhole(t, s)

@@ -359,6 +359,7 @@ func TestListProxies(t *testing.T) {
 	ensure(t, s, "a", "b")
 	var want []string // newest first
 	mustWrite(t, s, func(q *Queries) error {
+		want = nil
 		for i := range 50 {
 			p := aProxy([]string{"a", "b"}[i%2], fmt.Sprint("host", i))
 			p.CreatedAt = int64(i / 10)

@@ -89,7 +89,7 @@ func TestListsShowEveryChange(t *testing.T) {
 		{"DeleteProxy, which the trash lets go", func(q *Queries) error {
 			n, err := q.DeleteProxy(ctx, DeleteProxyParams{ID: proxy.ID})
 			if n != 1 {
-				t.Error("the proxy was not deleted")
+				err = errors.Join(err, errors.New("the proxy was not deleted"))
 			}
 			return err
 		}},

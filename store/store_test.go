@@ -215,16 +215,16 @@ func TestSettingsOfConnections(t *testing.T) {
 	ctx := context.Background()
 	settings := map[string]string{"busy_timeout": "5000", "foreign_keys": "1", "trusted_schema": "0",
 		"temp_store": "2", "journal_mode": "wal"}
-	check := func(who string, on DBTX, more map[string]string) {
-		t.Helper()
+	check := func(on DBTX, more map[string]string) (err error) {
 		for _, wanted := range []map[string]string{settings, more} {
 			for name, want := range wanted {
 				var got string
-				if err := on.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got); err != nil || got != want {
-					t.Errorf("%s: %s is %q, want %q (%v)", who, name, got, want, err)
+				if failed := on.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got); failed != nil || got != want {
+					err = errors.Join(err, fmt.Errorf("%s is %q, want %q (%v)", name, got, want, failed))
 				}
 			}
 		}
+		return err
 	}
 	for i := range 4 {
 		conn, err := sqliteOf(s).readers.Conn(ctx) // held, so that the next one is another
@@ -232,14 +232,15 @@ func TestSettingsOfConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		check(fmt.Sprint("reader ", i), conn, map[string]string{"query_only": "1"})
+		if err := check(conn, map[string]string{"query_only": "1"}); err != nil {
+			t.Errorf("reader %d: %v", i, err)
+		}
 		if _, err := conn.ExecContext(ctx, "DELETE FROM settings"); err == nil {
 			t.Error("a reader can write")
 		}
 	}
 	mustWrite(t, s, func(q *Queries) error {
-		check("writer", q.db, map[string]string{"synchronous": "2", "wal_autocheckpoint": "1000", "query_only": "0"})
-		return nil
+		return check(q.db, map[string]string{"synchronous": "2", "wal_autocheckpoint": "1000", "query_only": "0"})
 	})
 }
 

@@ -282,6 +282,9 @@ func (w *writer) run(next *write) (lost error) {
 	if err := w.exec("SAVEPOINT one"); err != nil {
 		return err
 	}
+	if err := w.practise(next.fn); err != nil {
+		return err
+	}
 	audit := w.stmts.audit
 	entries := len(audit.entries)
 	next.err = call(next.fn, w.q)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -16,9 +15,10 @@ func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	t.Helper()
 	sqliteOf(s).writer.time = time.Hour
 	holding, release := make(chan struct{}), make(chan struct{})
+	hold := sync.OnceFunc(func() { close(holding) })
 	held := make(chan error, 1)
 	go func() {
-		held <- s.Write(context.Background(), func(*Queries) error { close(holding); <-release; return nil })
+		held <- s.Write(context.Background(), func(*Queries) error { hold(); <-release; return nil })
 	}()
 	<-holding
 	results := make([]error, len(fns))
@@ -132,24 +132,26 @@ func TestAGroupIsOneTransaction(t *testing.T) {
 		_, err := q.db.ExecContext(context.Background(), "CREATE TEMP TABLE groups (n INTEGER)")
 		return err
 	})
-	var seen []int64
-	look := func(q *Queries) error { // the group's functions see each other's writes before the COMMIT
-		var n int64
-		err := q.db.QueryRowContext(context.Background(), "SELECT count(*) FROM profiles").Scan(&n)
-		var readers int64
-		err = errors.Join(err, sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(&readers))
-		seen = append(seen, n, readers)
-		return err
+	type count struct{ inside, outside int64 }
+	var first, second count
+	look := func(seen *count) func(*Queries) error { // the group's functions see each other's writes before the COMMIT
+		return func(q *Queries) error {
+			return errors.Join(q.db.QueryRowContext(context.Background(), "SELECT count(*) FROM profiles").Scan(&seen.inside),
+				sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(&seen.outside))
+		}
 	}
 	one, _ := inserts("default")
 	two, _ := inserts("default")
-	for i, err := range oneGroup(t, s, one, look, two, look) {
+	for i, err := range oneGroup(t, s, one, look(&first), two, look(&second)) {
 		if err != nil {
 			t.Errorf("function %d: %v", i, err)
 		}
 	}
-	if want := []int64{1, 0, 2, 0}; fmt.Sprint(seen) != fmt.Sprint(want) {
-		t.Errorf("rows seen inside and outside the transaction: got %v, want %v", seen, want)
+	if want := (count{1, 0}); first != want {
+		t.Errorf("rows seen inside and outside the transaction: got %v, want %v", first, want)
+	}
+	if want := (count{2, 0}); second != want {
+		t.Errorf("rows seen inside and outside the transaction: got %v, want %v", second, want)
 	}
 }
 
@@ -179,9 +181,10 @@ func TestAGroupHasABound(t *testing.T) {
 func TestOneThatWaitsCanBeWithdrawn(t *testing.T) {
 	s := openTest(t)
 	holding, release := make(chan struct{}), make(chan struct{})
+	hold := sync.OnceFunc(func() { close(holding) })
 	held := make(chan error, 1)
 	go func() {
-		held <- s.Write(context.Background(), func(*Queries) error { close(holding); <-release; return nil })
+		held <- s.Write(context.Background(), func(*Queries) error { hold(); <-release; return nil })
 	}()
 	<-holding
 	ctx, cancel := context.WithCancel(context.Background())

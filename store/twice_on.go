@@ -1,0 +1,69 @@
+//go:build twice
+
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Runs each function given to Write for practice before it counts: once whole, and once for each of its statements, which
+// fails. All of these runs are undone. A function that must not be called again then shows. PostgreSQL has one called
+// again after a conflict, which may end it at any statement or at the COMMIT.
+
+// practise runs fn inside the savepoint, and rolls back to that. What fn returns is dropped, panics included. The
+// returned error means that the whole transaction is lost.
+func (w *writer) practise(fn func(*Queries) error) (lost error) {
+	texts, lost := w.rehearse(fn, 0)
+	for n := 1; n <= texts && lost == nil; n++ {
+		_, lost = w.rehearse(fn, n)
+	}
+	return lost
+}
+
+// rehearse runs fn once, and rolls back to the savepoint. Statements of the n-th text that fn uses fail; 0: none. It
+// returns how many texts fn has used.
+func (w *writer) rehearse(fn func(*Queries) error, n int) (texts int, lost error) {
+	faulty := &faultyConn{DBTX: w.conn, fails: n}
+	stmts := newStatements(faulty, true)
+	stmts.audit = new(auditQueue) // dropped with its entries
+	defer stmts.close()           //nolint:errcheck // also where fn ends the goroutine
+	failed := call(fn, New(stmts))
+	if err := w.exec("ROLLBACK TO one"); err != nil {
+		return 0, cmp.Or(failed, err)
+	}
+	return faulty.texts, nil
+}
+
+// faultyConn prepares the statements of a connection, except those of one text.
+type faultyConn struct {
+	DBTX
+	texts  int    // that were prepared
+	fails  int    // the number of the text that fails
+	failed string // that text, once it was asked for
+}
+
+// failsForPractice is a statement that no connection prepares.
+const failsForPractice = "SELECT fails_for_practice()"
+
+func (f *faultyConn) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	if f.texts+1 == f.fails && f.failed == "" {
+		f.failed = query
+	}
+	if query == f.failed {
+		return nil, errors.New("a statement failed for practice")
+	}
+	f.texts++
+	return f.DBTX.PrepareContext(ctx, query)
+}
+
+// QueryRowContext is called for a statement that PrepareContext has refused, since only a query makes a Row with an
+// error.
+func (f *faultyConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if query == f.failed {
+		query, args = failsForPractice, nil
+	}
+	return f.DBTX.QueryRowContext(ctx, query, args...)
+}
