@@ -21,6 +21,7 @@ import (
 	"warren/proxy"
 	"warren/runs"
 	"warren/shim"
+	"warren/store"
 	"warren/tally"
 	"warren/webhooks"
 )
@@ -29,6 +30,7 @@ import (
 type serveConfig struct {
 	Listen           string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" group:"Basics" help:"Address to serve on. Port 0 picks a free one."`
 	Data             string        `env:"WARREN_DATA" placeholder:"DIR" group:"Basics" help:"Data folder. Default: the platform's data folder."`
+	Store            string        `name:"store" env:"WARREN_STORE" placeholder:"postgres://HOST/NAME" group:"Data" help:"The PostgreSQL database that keeps the state, as postgres://USER@HOST:PORT/NAME. PGPASSWORD, ~/.pgpass or the configuration file give the password: a command line can be read by others. Default: warren.db in the data folder."`
 	Browser          string        `env:"WARREN_BROWSER" placeholder:"PATH" group:"Browsers" help:"The browser to run. Default: the first one found."`
 	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" group:"Browsers" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
 	BrowserMirror    string        `name:"browser-mirror" env:"WARREN_BROWSER_MIRROR" placeholder:"URL" group:"Browsers" help:"Where administrators install browsers from over the API: the folder of known-good-versions-with-downloads.json. off: not at all. Default: Chrome for Testing's own."`
@@ -125,6 +127,7 @@ func (c *serveConfig) resolve() error {
 	var f faults
 	c.given = c.settings()
 	c.resolveData(&f)
+	c.checkStore(&f)
 	c.resolveBrowsers(&f)
 	c.checkBrowserMirror(&f)
 	c.resolveClientFiles(&f)
@@ -158,6 +161,20 @@ func (c *serveConfig) resolveData(f *faults) {
 	c.Data = dir
 	if abs, err := filepath.Abs(c.Data); err == nil {
 		c.Data = abs
+	}
+}
+
+// checkStore refuses what is not an address of PostgreSQL, and what needs a database in the data folder. The address is never shown: it
+// may have a password.
+func (c *serveConfig) checkStore(f *faults) {
+	if c.Store == "" {
+		return
+	}
+	if err := store.CheckAddress(c.Store); err != nil {
+		f.add("--store %w", err)
+	}
+	if c.BackupEvery != 0 {
+		f.add("--backup-every backs up the data folder, and the state is in the database of --store: leave it out, and back that up with pg_dump")
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 
 // openStore opens the database of the data folder. The database of a newer version is a refusal.
 func (cfg *serveConfig) openStore(ctx context.Context, log *slog.Logger) (*store.Store, error) {
-	o := store.Options{SecretKeyFile: cfg.SecretKey, Logger: log, Spans: cfg.spans, Warren: version}
-	if !cfg.NoBackupBefore {
+	o := store.Options{Database: cfg.Store, SecretKeyFile: cfg.SecretKey, Logger: log, Spans: cfg.spans, Warren: version}
+	if !cfg.NoBackupBefore && cfg.Store == "" {
 		o.Guard = migrationBackup{cfg.Data, log}
 	}
 	st, err := store.Open(ctx, cfg.Data, o)

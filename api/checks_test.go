@@ -21,7 +21,7 @@ import (
 // history is a proxy's checks as they are kept, newest first.
 func (a *testAPI) history(t testing.TB, id string) []store.ProxyCheck {
 	t.Helper()
-	list, err := a.srv.store.Read().ListProxyChecks(t.Context(), store.ListProxyChecksParams{ProxyID: id, Limit: -1})
+	list, err := a.srv.store.Read().ListProxyChecks(t.Context(), store.ListProxyChecksParams{ProxyID: id, Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,6 +223,9 @@ func (s *Store) chainAudit(ctx context.Context) error {
 	hasher := s.audit.hasher()
 	first := auditChain{GetAuditChainRow: GetAuditChainRow{AnchorHash: []byte{}, LastHash: []byte{}}}
 	return inBatchesFrom(ctx, s, first, func(ctx context.Context, q *Queries, last auditChain) (auditChain, int, error) {
+		if err := s.engine.lockChain(ctx, q); err != nil {
+			return last, 0, err
+		}
 		rows, err := q.WalkAudit(ctx, WalkAuditParams{After: last.LastSeq, Limit: auditPart})
 		if err != nil {
 			return last, 0, err

@@ -318,9 +318,10 @@ func assertAuditFilters(t *testing.T, s *Store) {
 // The writer takes entries into the index when it is idle, and when they are many. Other writes go on meanwhile.
 func TestAuditIsIndexed(t *testing.T) {
 	s := openTest(t)
+	_ = sqliteOf(t, s) // its writer
 	tail := func() (n int) {
 		t.Helper()
-		if err := sqliteOf(s).readers.QueryRow("SELECT count(*) FROM " + auditTailFrom + "true").Scan(&n); err != nil {
+		if err := databaseOf(s).QueryRow("SELECT count(*) FROM " + auditTailFrom + "true").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n

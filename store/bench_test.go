@@ -40,7 +40,7 @@ func BenchmarkCreates(b *testing.B) {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			stores := map[int]*Store{groupLength: openTest(b), 1: openTest(b)}
 			for length, s := range stores {
-				sqliteOf(s).writer.length = length
+				sqliteOf(b, s).writer.length = length
 				ensure(b, s, "default")
 			}
 			var ratios, grouped, single []float64

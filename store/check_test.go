@@ -18,7 +18,7 @@ func TestLargeDatabaseIsCheckedWhileItIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-sqliteOf(s).check.done
+	<-sqliteOf(t, s).check.done
 	if err := s.Write(ctx, func(*Queries) error { return nil }); err != nil {
 		t.Errorf("an intact database: %v", err)
 	}
@@ -40,7 +40,7 @@ func TestLargeDatabaseIsCheckedWhileItIsUsed(t *testing.T) {
 		t.Fatalf("it was not opened: %v", err)
 	}
 	defer s.Close()
-	<-sqliteOf(s).check.done
+	<-sqliteOf(t, s).check.done
 	for range 2 {
 		err := s.Write(ctx, func(*Queries) error { t.Error("a damaged database was written"); return nil })
 		if !errors.Is(err, ErrDamaged) {
@@ -82,11 +82,11 @@ func TestCloseEndsTheCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		select {
-		case <-sqliteOf(s).check.done:
+		case <-sqliteOf(t, s).check.done:
 		default:
 			t.Fatal("the check goes on")
 		}
-		if err := sqliteOf(s).check.error(); err != nil {
+		if err := sqliteOf(t, s).check.error(); err != nil {
 			t.Fatal(err)
 		}
 	}

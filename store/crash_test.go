@@ -146,7 +146,7 @@ func missing(t *testing.T, dir string, ids []string) int {
 		}
 	}
 	var verdict string
-	if err := sqliteOf(s).readers.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+	if err := sqliteOf(t, s).readers.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
 		t.Fatalf("integrity: %s, %v", verdict, err)
 	}
 	assertCounters(t, s)
@@ -220,13 +220,13 @@ func TestKillLeavesNoPart(t *testing.T) {
 		for i, name := range named {
 			want := map[bool]int{true: manyAtOnce}[i < writes-1]
 			var n int
-			if err := sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles WHERE name = ?", name).Scan(&n); err != nil || n != want {
+			if err := sqliteOf(t, s).readers.QueryRow("SELECT count(*) FROM profiles WHERE name = ?", name).Scan(&n); err != nil || n != want {
 				t.Errorf("write %d of %d: %d profiles are there, want %d (%v)", i+1, writes, n, want, err)
 			}
 		}
 		var parts int
 		const ofParts = "SELECT count(*) FROM (SELECT 1 FROM profiles GROUP BY name HAVING count(*) <> ?)"
-		if err := sqliteOf(s).readers.QueryRow(ofParts, manyAtOnce).Scan(&parts); err != nil || parts > 0 {
+		if err := sqliteOf(t, s).readers.QueryRow(ofParts, manyAtOnce).Scan(&parts); err != nil || parts > 0 {
 			t.Errorf("%d writes are there in part (%v)", parts, err)
 		}
 		assertCounters(t, s)

@@ -12,6 +12,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"warren/disk"
+	"warren/store/postgres"
 )
 
 // Kinds of error, for errors.Is. The error that wraps one says what to do.
@@ -20,7 +21,7 @@ var (
 	ErrDamaged   = errors.New("the database is damaged")
 	ErrReadOnly  = errors.New("the data folder cannot be written")
 	ErrDiskFull  = errors.New("the disk is full")
-	ErrBusy      = errors.New("the database is locked by another program")
+	ErrBusy      = errors.New("the database is locked by another program, or does not answer")
 	ErrIO        = errors.New("the disk failed")
 	ErrClosed    = errors.New("the store is closed")
 	ErrSecretKey = errors.New("the secret key does not fit the database")
@@ -34,29 +35,70 @@ var (
 // ErrorOf returns the error of a statement whose result does not matter.
 func ErrorOf[T any](_ T, err error) error { return err }
 
-// Typed wraps an error of SQLite with its kind: ErrDiskFull, ErrBusy, ErrIO, ErrDamaged, ErrReadOnly, ErrUnique or
+// Typed wraps an error of the database with its kind: ErrDiskFull, ErrBusy, ErrIO, ErrDamaged, ErrReadOnly, ErrUnique or
 // ErrReference. It returns other errors unchanged. Write calls it; callers of Read have to call it.
 func Typed(err error) error {
 	se, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
-		return err
+		return typedPostgres(err)
 	}
 	kind := kindOf(se.Code())
 	if se.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER {
-		for _, quota := range []string{"profiles", "proxies"} {
-			if _, rest, found := strings.Cut(se.Error(), "quota of "+quota+" of "); found { // schema.sql, workspaces_quota_…
-				workspace, _, _ := strings.Cut(rest, ";")
-				return &QuotaError{Quota: quota, Workspace: workspace}
-			}
+		if quota := quotaOf(se.Error()); quota != nil {
+			return quota
 		}
 	}
 	if lacksAName(se) {
 		kind = ErrDamaged
 	}
+	return withKind(kind, err)
+}
+
+// withKind wraps an error with its kind; nil: it has none.
+func withKind(kind, err error) error {
 	if kind != nil && !errors.Is(err, kind) {
 		return fmt.Errorf("%w: %w", kind, err)
 	}
 	return err
+}
+
+// quotaOf reads what a trigger says of a quota (schema.sql, workspaces_quota_…). nil: it is about something else.
+func quotaOf(message string) error {
+	for _, quota := range []string{"profiles", "proxies"} {
+		if _, rest, found := strings.Cut(message, "quota of "+quota+" of "); found {
+			workspace, _, _ := strings.Cut(rest, ";")
+			return &QuotaError{Quota: quota, Workspace: workspace}
+		}
+	}
+	return nil
+}
+
+// typedPostgres is Typed for PostgreSQL.
+func typedPostgres(err error) error {
+	fault, _, message := postgres.FaultOf(err)
+	if quota := quotaOf(message); quota != nil && fault != postgres.None {
+		return quota
+	}
+	return withKind(kindOfFault(fault), err)
+}
+
+// kindOfFault maps what PostgreSQL refuses. What may go by is ErrBusy: a standby takes writes once it is made the primary.
+func kindOfFault(fault postgres.Fault) error {
+	switch fault {
+	case postgres.Unique:
+		return ErrUnique
+	case postgres.Reference:
+		return ErrReference
+	case postgres.DiskFull:
+		return ErrDiskFull
+	case postgres.Busy, postgres.Serialization, postgres.ReadOnly, postgres.TooMany, postgres.Gone:
+		return ErrBusy
+	case postgres.IO:
+		return ErrIO
+	case postgres.Damaged, postgres.NoSuch:
+		return ErrDamaged
+	}
+	return nil
 }
 
 // QuotaError says which quota of a workspace a write would exceed: profiles, running, diskMb or proxies.
@@ -141,3 +183,6 @@ type PanicError struct {
 
 // Error implements error.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic in a write: %v", e.Value) }
+
+// CheckAddress returns why a text cannot be Options.Database, without showing it, since it may have a password.
+func CheckAddress(address string) error { return postgres.CheckAddress(address) }

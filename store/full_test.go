@@ -43,7 +43,7 @@ func full(t *testing.T, s *Store) (acknowledged []string) {
 func assertWhole(t *testing.T, s *Store) {
 	t.Helper()
 	var verdict string
-	if err := sqliteOf(s).readers.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+	if err := sqliteOf(t, s).readers.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
 		t.Errorf("integrity: %s, %v", verdict, err)
 	}
 	assertCounters(t, s)
@@ -51,7 +51,7 @@ func assertWhole(t *testing.T, s *Store) {
 
 // SQLite's own limit of pages simulates a full disk on every system.
 func TestDatabaseThatMayNotGrow(t *testing.T) {
-	s := openTest(t)
+	s := openIn(t, newDatabase(t), Options{})
 	ensure(t, s, "default")
 	limit := func(pages string) {
 		mustWrite(t, s, func(q *Queries) error {
@@ -76,7 +76,7 @@ func TestDatabaseThatMayNotGrow(t *testing.T) {
 
 // A function that fills the disk fails; the others in its group do not.
 func TestGroupWithOneThatFillsTheDisk(t *testing.T) {
-	s := openTest(t)
+	s := openIn(t, newDatabase(t), Options{})
 	ensure(t, s, "default")
 	mustWrite(t, s, func(q *Queries) error {
 		_, err := q.db.ExecContext(context.Background(), "PRAGMA max_page_count = 100")

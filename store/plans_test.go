@@ -47,7 +47,7 @@ func plan(t *testing.T, s *Store, query string) string {
 		}
 		highest = max(highest, n)
 	}
-	rows, err := sqliteOf(s).readers.Query("EXPLAIN QUERY PLAN "+query, args[:highest]...)
+	rows, err := sqliteOf(t, s).readers.Query("EXPLAIN QUERY PLAN "+query, args[:highest]...)
 	if err != nil {
 		t.Fatalf("%v: %s", err, query)
 	}

@@ -156,7 +156,7 @@ func TestProxyChecks(t *testing.T) {
 	if err != nil || row.ChecksTotal != 100 || row.ChecksOk != 50 {
 		t.Errorf("checks %d, ok %d, %v; want 100, 50", row.ChecksTotal, row.ChecksOk, err)
 	}
-	list, err := s.Read().ListProxyChecks(ctx, ListProxyChecksParams{ProxyID: p.ID, Limit: -1})
+	list, err := s.Read().ListProxyChecks(ctx, ListProxyChecksParams{ProxyID: p.ID, Limit: 1000})
 	if err != nil || len(list) != 100 || list[0].At != 249 || list[99].At != 150 || !list[0].Ok {
 		t.Errorf("history: %d checks, %v", len(list), err)
 	}

@@ -35,7 +35,7 @@ func assertListed(t *testing.T, s *Store, after string) {
 	t.Helper()
 	shown := listed(t, s)
 	var n int
-	if err := sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(&n); err != nil || n != len(shown) {
+	if err := databaseOf(s).QueryRow("SELECT count(*) FROM profiles").Scan(&n); err != nil || n != len(shown) {
 		t.Errorf("after %s: %d profiles are listed, want %d (%v)", after, len(shown), n, err)
 	}
 	for id, row := range shown {
@@ -112,6 +112,9 @@ func TestRowsThatMoveMeanwhile(t *testing.T) {
 	stays, moves, goes := putProfile(t, s, aProfile("a", "stays")), putProfile(t, s, aProfile("a", "moves")),
 		putProfile(t, s, aProfile("a", "goes"))
 	look := func(what string, wanted []string, trashed bool, want ...string) {
+		if err := s.engine.catchUp(ctx); err != nil {
+			t.Fatal(err)
+		}
 		rows, err := s.profilesAt(ctx, wanted, trashed)
 		names := []string{}
 		for _, row := range rows {

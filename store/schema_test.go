@@ -146,7 +146,7 @@ func TestSchemaFileEqualsMigrations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	migrated := schemaOf(t, sqliteOf(openTest(t)).readers)
+	migrated := schemaOf(t, sqliteOf(t, openTest(t)).readers)
 	if d := difference(migrated, schemaFromFile(t, string(text))); d != nil {
 		t.Fatalf("migrations (-) and schema.sql (+) differ:\n%s", strings.Join(d, "\n"))
 	}

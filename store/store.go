@@ -24,6 +24,9 @@ const FileName = "warren.db"
 
 // Options are the operator's choices.
 type Options struct {
+	// Database is the address of a PostgreSQL that servers share, as postgres://user:password@host/name
+	// (https://www.postgresql.org/docs/15/libpq-connect.html, 34.1.1.2). Empty: a SQLite file in the data folder.
+	Database string
 	// SecretKeyFile holds the key that seals secrets, as 64 hexadecimal digits. It must exist. Empty: "secret.key" in
 	// the data folder, which is created if it is missing.
 	SecretKeyFile string
@@ -61,13 +64,16 @@ type Store struct {
 	closed sync.Once
 }
 
-// Open opens the database in dir, creates it if it is missing, and migrates it. An existing file is examined first,
+// Open opens the database in dir, or that of Options.Database, creates it if it is missing, and migrates it. An existing file is examined first,
 // and left unchanged if it is rejected. Whether a large one is intact is checked while it is used: if it is not, every
 // later write fails with ErrDamaged. The error of Open is ErrNewer, ErrDamaged, ErrReadOnly, ErrDiskFull, ErrBusy or
 // ErrSecretKey, and says what to do.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Database != "" {
+		return openPostgres(ctx, dir, o)
 	}
 	path := filepath.Join(dir, FileName)
 	if err := prepareFolder(dir, path); err != nil {

@@ -42,7 +42,13 @@ func often(n int) int {
 }
 
 // openTest opens a store in a folder of its own and closes it with the test.
-func openTest(t testing.TB) *Store { return openIn(t, newDatabase(t), Options{}) }
+func openTest(t testing.TB) *Store {
+	t.Helper()
+	if testnet.OnPostgres() {
+		return openOnPostgres(t, Options{})
+	}
+	return openIn(t, newDatabase(t), Options{})
+}
 
 // emptyDatabase makes the files of a database of this version that has no rows.
 var emptyDatabase = testnet.Template(func(dir string) error {
@@ -55,6 +61,9 @@ var emptyDatabase = testnet.Template(func(dir string) error {
 
 func newDatabase(t testing.TB) string {
 	t.Helper()
+	if testnet.OnPostgres() {
+		t.Skip("of the SQLite file")
+	}
 	dir := t.TempDir()
 	emptyDatabase(t, dir)
 	return dir
@@ -211,7 +220,7 @@ func TestPathsWithCharactersOfURIs(t *testing.T) {
 
 // Every connection has the settings, not only the first of the pool.
 func TestSettingsOfConnections(t *testing.T) {
-	s := openTest(t)
+	s := openIn(t, newDatabase(t), Options{})
 	ctx := context.Background()
 	settings := map[string]string{"busy_timeout": "5000", "foreign_keys": "1", "trusted_schema": "0",
 		"temp_store": "2", "journal_mode": "wal"}
@@ -227,7 +236,7 @@ func TestSettingsOfConnections(t *testing.T) {
 		return err
 	}
 	for i := range 4 {
-		conn, err := sqliteOf(s).readers.Conn(ctx) // held, so that the next one is another
+		conn, err := databaseOf(s).Conn(ctx) // held, so that the next one is another
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +256,7 @@ func TestSettingsOfConnections(t *testing.T) {
 // Versions below 3.51.3 can corrupt a database in WAL mode, and 3.53.3 one that rolls back.
 func TestSQLiteVersion(t *testing.T) {
 	var got string
-	if err := sqliteOf(openTest(t)).readers.QueryRow("SELECT sqlite_version()").Scan(&got); err != nil {
+	if err := sqliteOf(t, openTest(t)).readers.QueryRow("SELECT sqlite_version()").Scan(&got); err != nil {
 		t.Fatal(err)
 	}
 	var have int

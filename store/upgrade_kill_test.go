@@ -176,8 +176,8 @@ func upgraded(t *testing.T, dir string) []string {
 	}
 	defer s.Close()
 	assertWhole(t, s)
-	out := schemaOf(t, sqliteOf(s).readers)
-	for table, rows := range snapshot(t, sqliteOf(s).readers) {
+	out := schemaOf(t, sqliteOf(t, s).readers)
+	for table, rows := range snapshot(t, sqliteOf(t, s).readers) {
 		for _, row := range rows {
 			if name := strings.Trim(row["name"], "'"); table == "settings" && (name == canaryName || name == "ready") {
 				row["value"] = "its own" // a new database has its own key and time

@@ -46,7 +46,7 @@ func upgradeOfMany(t *testing.T, rows int) {
 		t.Fatal(err)
 	}
 	assertWhole(t, s)
-	want := append(schemaOf(t, sqliteOf(s).readers), fingerprint(t, sqliteOf(s).readers)...)
+	want := append(schemaOf(t, sqliteOf(t, s).readers), fingerprint(t, sqliteOf(t, s).readers)...)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func upgradeOfMany(t *testing.T, rows int) {
 	}
 	again := openIn(t, dir, Options{})
 	assertWhole(t, again)
-	if got := append(schemaOf(t, sqliteOf(again).readers), fingerprint(t, sqliteOf(again).readers)...); !slices.Equal(got, want) {
+	if got := append(schemaOf(t, sqliteOf(t, again).readers), fingerprint(t, sqliteOf(t, again).readers)...); !slices.Equal(got, want) {
 		t.Errorf("killed in the longest steps: %v", difference(got, want))
 	}
 }

@@ -232,7 +232,7 @@ func remade() []string {
 func TestUpgradeFromEveryVersion(t *testing.T) {
 	fresh := t.TempDir()
 	s := openIn(t, fresh, Options{})
-	schema := schemaOf(t, sqliteOf(s).readers)
+	schema := schemaOf(t, sqliteOf(t, s).readers)
 	for version := int64(1); version <= int64(newestMigration()); version++ {
 		if raceDetector && version%5 > 0 {
 			continue // make test tries each; the code that could race is the same
@@ -245,11 +245,11 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := openIn(t, dir, Options{})
-			if got := schemaOf(t, sqliteOf(s).readers); !slices.Equal(got, schema) {
+			if got := schemaOf(t, sqliteOf(t, s).readers); !slices.Equal(got, schema) {
 				t.Errorf("the schema: %v", difference(got, schema))
 			}
 			assertWhole(t, s)
-			after := snapshot(t, sqliteOf(s).readers)
+			after := snapshot(t, sqliteOf(t, s).readers)
 			for table, rows := range before {
 				if len(after[table]) != len(rows) && table != "settings" { // later versions have more settings
 					t.Errorf("%s: %d rows, there were %d", table, len(after[table]), len(rows))

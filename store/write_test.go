@@ -13,7 +13,7 @@ import (
 // until all of them wait in the queue.
 func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	t.Helper()
-	sqliteOf(s).writer.time = time.Hour
+	sqliteOf(t, s).writer.time = time.Hour
 	holding, release := make(chan struct{}), make(chan struct{})
 	hold := sync.OnceFunc(func() { close(holding) })
 	held := make(chan error, 1)
@@ -25,7 +25,7 @@ func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	var done sync.WaitGroup
 	for i, fn := range fns {
 		done.Go(func() { results[i] = s.Write(context.Background(), fn) })
-		for len(sqliteOf(s).writer.queue) <= i { // keeps their order
+		for len(sqliteOf(t, s).writer.queue) <= i { // keeps their order
 			runtime.Gosched()
 		}
 	}
@@ -137,7 +137,7 @@ func TestAGroupIsOneTransaction(t *testing.T) {
 	look := func(seen *count) func(*Queries) error { // the group's functions see each other's writes before the COMMIT
 		return func(q *Queries) error {
 			return errors.Join(q.db.QueryRowContext(context.Background(), "SELECT count(*) FROM profiles").Scan(&seen.inside),
-				sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(&seen.outside))
+				databaseOf(s).QueryRow("SELECT count(*) FROM profiles").Scan(&seen.outside))
 		}
 	}
 	one, _ := inserts("default")
@@ -165,7 +165,7 @@ func TestAGroupHasABound(t *testing.T) {
 	}
 	var before, after int64 // rows on disk when the last function of the first group runs, and when the first of the second runs
 	count := func(n *int64) func(*Queries) error {
-		return func(*Queries) error { return sqliteOf(s).readers.QueryRow("SELECT count(*) FROM profiles").Scan(n) }
+		return func(*Queries) error { return databaseOf(s).QueryRow("SELECT count(*) FROM profiles").Scan(n) }
 	}
 	fns[groupLength-2], fns[groupLength-1] = count(&before), count(&after) // one function holds the writer before them
 	for i, err := range oneGroup(t, s, fns...) {
@@ -179,7 +179,7 @@ func TestAGroupHasABound(t *testing.T) {
 }
 
 func TestOneThatWaitsCanBeWithdrawn(t *testing.T) {
-	s := openTest(t)
+	s := openIn(t, newDatabase(t), Options{})
 	holding, release := make(chan struct{}), make(chan struct{})
 	hold := sync.OnceFunc(func() { close(holding) })
 	held := make(chan error, 1)
@@ -191,7 +191,7 @@ func TestOneThatWaitsCanBeWithdrawn(t *testing.T) {
 	ran := false
 	withdrawn := make(chan error, 1)
 	go func() { withdrawn <- s.Write(ctx, func(*Queries) error { ran = true; return nil }) }()
-	for len(sqliteOf(s).writer.queue) == 0 {
+	for len(sqliteOf(t, s).writer.queue) == 0 {
 		runtime.Gosched()
 	}
 	cancel()
@@ -310,11 +310,11 @@ func TestNoWriteAfterClose(t *testing.T) {
 	}
 	queued := 0
 	for range 100 { // select picks at random between room in the queue and the closing
-		before := len(sqliteOf(s).writer.queue)
+		before := len(sqliteOf(t, s).writer.queue)
 		if err := s.Write(context.Background(), func(*Queries) error { t.Error("it ran"); return nil }); !errors.Is(err, ErrClosed) {
 			t.Fatalf("got %v, want ErrClosed", err)
 		}
-		queued += len(sqliteOf(s).writer.queue) - before
+		queued += len(sqliteOf(t, s).writer.queue) - before
 	}
 	if queued == 0 || queued == 100 {
 		t.Errorf("%d of 100 got into the queue: one of two ways was not tried", queued)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -46,7 +48,8 @@ func Open(address string, connections int, o Settings) (*sql.DB, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	config.DialFunc = dialer(config.ConnectTimeout).DialContext
+	config.DialFunc = dial(config.ConnectTimeout)
+	config.Tracer = tracer{}
 	given := config.RuntimeParams
 	config.RuntimeParams = o.params()
 	maps.Copy(config.RuntimeParams, given) // what the address says counts
@@ -138,11 +141,51 @@ func wrongValue(address string) string {
 	return ""
 }
 
-// dialer gives up a server that is silent, also in the middle of a statement, which Linux would wait a quarter of an hour for.
-func dialer(timeout time.Duration) *net.Dialer {
-	return &net.Dialer{
+// CheckAddress returns why a text is not an address that Open takes, without showing it.
+func CheckAddress(address string) error {
+	_, err := parse(address)
+	return err
+}
+
+// dial gives up a server that is silent, also in the middle of a statement, which Linux would wait a quarter of an hour for.
+func dial(timeout time.Duration) pgconn.DialFunc {
+	d := &net.Dialer{
 		Timeout:         timeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silentFor / 2, Interval: silentFor / 6, Count: 3},
 		ControlContext:  limitSilence,
 	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return conn{c}, nil
+	}
+}
+
+// conn is a connection to the server, whose errors can be told from those of other connections.
+type conn struct{ net.Conn }
+
+// Read implements net.Conn.
+func (c conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, asLost(err)
+}
+
+// Write implements net.Conn.
+func (c conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	return n, asLost(err)
+}
+
+// lostError is the error of a connection to the server.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
+
+func asLost(err error) error {
+	if err == nil {
+		return nil
+	}
+	return lostError{err}
 }

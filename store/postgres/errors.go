@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -72,13 +70,13 @@ func isGone(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	for _, kind := range []error{driver.ErrBadConn, sql.ErrConnDone, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+	for _, kind := range []error{driver.ErrBadConn, sql.ErrConnDone, pgconn.ErrConnClosed} {
 		if errors.Is(err, kind) {
 			return true
 		}
 	}
-	_, network := errors.AsType[net.Error](err)
-	return network || pgconn.SafeToRetry(err)
+	_, lost := errors.AsType[lostError](err)
+	return lost || pgconn.SafeToRetry(err)
 }
 
 // faultOfState maps the codes of https://www.postgresql.org/docs/15/errcodes-appendix.html.

@@ -28,6 +28,9 @@ type Statements struct {
 	on     DBTX
 	texts  Texts
 	detach bool
+
+	// Notes takes the first error of the statements. Nil: nobody asks for it.
+	Notes *Failure
 }
 
 // NewStatements runs statements on a pool, a connection or a transaction. With detach they ignore the end of the caller's context: a
@@ -74,9 +77,9 @@ func (s *Statements) QueryRowContext(ctx context.Context, query string, args ...
 
 func (s *Statements) context(ctx context.Context) context.Context {
 	if s.detach {
-		return context.WithoutCancel(ctx)
+		ctx = context.WithoutCancel(ctx)
 	}
-	return ctx
+	return s.Notes.in(ctx)
 }
 
 func (s *Statements) text(query string) (string, error) {

@@ -1,0 +1,318 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"warren/store/postgres"
+)
+
+// Keeps the store in a PostgreSQL that several servers share. Each function of a write is a SERIALIZABLE transaction of its own
+// (https://www.postgresql.org/docs/15/transaction-iso.html). One that meets another's is run again, so that it must be repeatable.
+
+const (
+	// repeatFor is how long a function is run again that meets the transactions of others.
+	repeatFor = 15 * time.Second
+	// longestPause is the longest pause before that.
+	longestPause = 100 * time.Millisecond
+	// lostTwice is how often a function is run again whose connection was lost before its COMMIT.
+	lostTwice = 2
+	// pgWrites is how many functions of one server run at once. More would meet each other more often.
+	pgWrites = 8
+)
+
+// pgEngine is a database of PostgreSQL.
+type pgEngine struct {
+	store   *Store
+	log     *slog.Logger
+	texts   postgres.Texts
+	writes  *sql.DB
+	reads   *sql.DB
+	slots   chan struct{} // a function that runs holds one
+	waiting atomic.Int64
+	closing chan struct{} // closed by close: no more functions are taken
+
+	follow   *pgFollower
+	chaining sync.Mutex   // one part of the audit log at a time
+	bytes    atomic.Int64 // of the database, as last seen
+	kept     chan struct{}
+}
+
+// openPostgres opens the database that o names. dir holds the secret key. Nothing is written if the key does not fit.
+func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err error) {
+	if err := MakeFolder(dir); err != nil {
+		return nil, explainOpen(dir, typedFile(err))
+	}
+	s = newStore(o)
+	e := &pgEngine{store: s, log: o.Logger, slots: make(chan struct{}, pgWrites), closing: make(chan struct{})}
+	s.engine, e.follow = e, newPgFollower(e)
+	defer func() {
+		if err != nil {
+			_ = s.close()
+			s = nil
+		}
+	}()
+	if e.texts, err = postgres.ReadTexts(); err != nil {
+		return s, err
+	}
+	if e.writes, err = postgres.Open(o.Database, pgWrites, postgres.Settings{}); err != nil {
+		return s, err
+	}
+	if e.reads, err = postgres.Open(o.Database, min(max(runtime.GOMAXPROCS(0)*2, 4), 8), postgres.Settings{ReadOnly: true}); err != nil {
+		return s, err
+	}
+	s.short, s.long = New(e.statements(e.reads, true, nil)), New(e.statements(e.reads, false, nil))
+	if err := e.prepare(ctx, dir, o); err != nil {
+		return s, explainPostgres(err)
+	}
+	if err := errors.Join(s.Ready(ctx), e.follow.catchUp(ctx)); err != nil {
+		return s, explainPostgres(err)
+	}
+	if err := s.openKeys(ctx, dir, o.SecretKeyFile); err != nil {
+		return s, err
+	}
+	if err := errors.Join(s.keepVersion(ctx, o.Warren), s.chainAudit(ctx)); err != nil {
+		return s, explainPostgres(err)
+	}
+	e.kept = make(chan struct{})
+	go e.keep()
+	return s, nil
+}
+
+// prepare examines the database, checks that the secret key fits, and migrates, in this order.
+func (e *pgEngine) prepare(ctx context.Context, dir string, o Options) error {
+	found, err := postgres.Examine(ctx, e.writes)
+	if err == nil && found.Ours && found.Version > 0 && found.Version <= postgres.Newest() {
+		err = keyFits(ctx, e.store, dir, o.SecretKeyFile)
+	}
+	if err != nil {
+		return err
+	}
+	return postgres.Migrate(ctx, e.writes, o.Logger)
+}
+
+// keyFits checks the secret key before anything is written. A database without the mark of a key is new.
+func keyFits(ctx context.Context, s *Store, dir, file string) error {
+	canary, err := s.short.GetSetting(ctx, canaryName)
+	if errors.Is(err, ErrNoRow) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	master, err := readSecretKey(dir, file, false)
+	if err != nil {
+		return err
+	}
+	k, err := newKeyring(master)
+	if err != nil {
+		return err
+	}
+	return checkCanary(k, canary)
+}
+
+// explainPostgres adds to an error of opening what to do about it.
+func explainPostgres(err error) error {
+	switch {
+	case errors.Is(err, postgres.ErrNewer):
+		err = withKind(ErrNewer, err)
+	case errors.Is(err, postgres.ErrForeign):
+		err = withKind(ErrDamaged, err)
+	default:
+		err = Typed(err)
+	}
+	advice := ""
+	switch {
+	case errors.Is(err, ErrDiskFull):
+		advice = "; free some space on its machine and start again"
+	case errors.Is(err, ErrBusy):
+		advice = "; check the address, and that the server runs, is no standby, and has connections left"
+	}
+	return fmt.Errorf("open the database of --store: %w%s", err, advice)
+}
+
+// pgStatements are the statements of a store, or of one transaction.
+type pgStatements struct {
+	*postgres.Statements
+	queue   *auditQueue       // nil: outside a write
+	failure *postgres.Failure // nil: outside a write
+}
+
+func (e *pgEngine) statements(on postgres.DBTX, detach bool, f *postgres.Failure) *pgStatements {
+	s := &pgStatements{Statements: postgres.NewStatements(on, e.texts, detach), failure: f}
+	s.Statements.Notes = f
+	return s
+}
+
+// auditQueue implements recorder.
+func (s *pgStatements) auditQueue() *auditQueue { return s.queue }
+
+// write runs fn in a transaction of its own, and again while it meets others.
+func (e *pgEngine) write(ctx context.Context, fn func(*Queries) error) error {
+	e.waiting.Add(1)
+	defer e.waiting.Add(-1)
+	select {
+	case <-e.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.closing:
+		return ErrClosed
+	}
+	return e.repeat(context.WithoutCancel(ctx), fn)
+}
+
+// repeat runs a transaction until it meets no other. A row that another transaction has inserted or deleted meanwhile is met as
+// ErrUnique or ErrReference. The function is run once more then: it may have a better answer now that it sees the row.
+func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
+	began, lost, seen := time.Now(), 0, false
+	for pause := time.Millisecond; ; pause = min(2*pause, longestPause) {
+		cause, err := e.try(ctx, fn)
+		switch fault, _, _ := postgres.FaultOf(cause); {
+		case err == nil:
+			e.store.tally.committed(1)
+			return nil
+		case fault == postgres.Serialization && time.Since(began) < repeatFor:
+			time.Sleep(pause/2 + rand.N(pause))
+		case (fault == postgres.Unique || fault == postgres.Reference) && !seen:
+			seen = true
+		case fault == postgres.Gone && lost < lostTwice && !errors.Is(err, errUnknown):
+			lost++
+		default:
+			if isFault(err) {
+				e.store.tally.lost.Add(1)
+			}
+			return err
+		}
+	}
+}
+
+// errUnknown is a COMMIT without an answer.
+var errUnknown = errors.New("the connection was lost at the COMMIT, so that it is not known whether the change was made")
+
+// try runs one transaction. cause is the first error of its statements, which the function may have turned into another.
+func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error) (cause, err error) {
+	tx, err := e.writes.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+	if err != nil {
+		return err, Typed(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after a COMMIT it does nothing; also when fn ends the goroutine
+	stmts := e.statements(tx, true, new(postgres.Failure))
+	stmts.queue = new(auditQueue)
+	q := New(stmts)
+	if err = call(fn, q); err == nil {
+		err = Typed(stmts.failure.Err()) // which the function has passed over
+	}
+	if err == nil {
+		err = Typed(e.keepEntries(ctx, q, stmts.queue.entries))
+	}
+	if err != nil {
+		return errors.Join(stmts.failure.Err(), err), err
+	}
+	if err = tx.Commit(); err != nil {
+		if fault, _, _ := postgres.FaultOf(err); fault == postgres.Gone {
+			return err, fmt.Errorf("%w: %w", errUnknown, Typed(err))
+		}
+		return err, Typed(err)
+	}
+	return nil, nil
+}
+
+// probe writes as much as a large row takes. It is no function of a write, so that it meets none.
+func (e *pgEngine) probe(ctx context.Context) error {
+	tx, err := e.writes.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return Typed(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after a COMMIT it does nothing
+	err = New(e.statements(tx, false, nil)).SetSetting(ctx, SetSettingParams{Name: "ready", Value: probeText()})
+	if err == nil {
+		err = tx.Commit()
+	}
+	return Typed(err)
+}
+
+func (e *pgEngine) catchUp(ctx context.Context) error { return e.follow.catchUp(ctx) }
+
+func (e *pgEngine) figures(f *Figures) {
+	reads := e.reads.Stats()
+	f.Waiting = max(0, int(e.waiting.Load())-pgWrites)
+	f.ReadWaits, f.ReadWait, f.Bytes = reads.WaitCount, reads.WaitDuration, e.bytes.Load()
+}
+
+// The rhythms of keep.
+const (
+	keepEvery  = time.Second
+	purgeEvery = time.Minute
+)
+
+// keep does in the background what no request should wait for.
+func (e *pgEngine) keep() {
+	defer close(e.kept)
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	var purged time.Time
+	failing := false
+	for {
+		err := errors.Join(e.follow.catchUp(e.store.ctx), e.chainUp(e.store.ctx))
+		if time.Since(purged) > purgeEvery {
+			purged = time.Now()
+			err = errors.Join(err, e.follow.purge(e.store.ctx), e.measure(e.store.ctx))
+		}
+		if e.store.ctx.Err() != nil {
+			return
+		}
+		if failed := err != nil; failed != failing {
+			failing = failed
+			if failed {
+				e.log.Warn("the database does not answer", "err", err)
+			} else {
+				e.log.Info("the database answers again")
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-e.store.ctx.Done():
+			return
+		}
+	}
+}
+
+// measure reads the size of the database.
+func (e *pgEngine) measure(ctx context.Context) error {
+	var n int64
+	err := e.reads.QueryRowContext(ctx, "SELECT pg_database_size(current_database())").Scan(&n)
+	e.bytes.Store(n)
+	return err
+}
+
+// close waits for the functions that run, and closes the connections.
+func (e *pgEngine) close() error {
+	close(e.closing)
+	for range pgWrites {
+		e.slots <- struct{}{}
+	}
+	if e.kept != nil {
+		<-e.kept
+	}
+	var errs []error
+	for _, db := range []*sql.DB{e.writes, e.reads} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
