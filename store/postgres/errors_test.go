@@ -42,8 +42,9 @@ func TestFaultOf(t *testing.T) {
 		{&pgconn.PgError{Code: "0A000", Message: "cannot do that"}, None},
 		{&pgconn.PgError{Code: "42704", Severity: "FATAL"}, Refused},
 		{&pgconn.PgError{Code: "XX000", Severity: "FATAL"}, Gone},
-		{driver.ErrBadConn, Gone}, {sql.ErrConnDone, Gone}, {io.EOF, Gone}, {fmt.Errorf("read: %w", io.ErrUnexpectedEOF), Gone},
-		{net.ErrClosed, Gone}, {pgconn.ErrConnClosed, Gone}, {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, Gone},
+		{driver.ErrBadConn, Gone}, {sql.ErrConnDone, Gone}, {pgconn.ErrConnClosed, Gone},
+		{fmt.Errorf("read: %w", asLost(io.ErrUnexpectedEOF)), Gone}, {asLost(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), Gone},
+		{io.EOF, None}, {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, None}, // of another connection
 	} {
 		if got, _, _ := FaultOf(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
