@@ -126,7 +126,7 @@ func (b bothTexts) columns(t *testing.T, query string) []*sql.ColumnType {
 	t.Helper()
 	if m := regexp.MustCompile(`(?s)\nINSERT INTO (\w+).*RETURNING (.*)`).FindStringSubmatch(query); m != nil {
 		query = "SELECT " + m[2] + " FROM " + m[1]
-	} else if insertsRows := strings.Contains(query, "\nINSERT INTO "); insertsRows || !strings.Contains(query, "\nSELECT") && !strings.Contains(query, "RETURNING") {
+	} else if kind, _, _ := strings.Cut(query, "\n"); strings.Contains(kind, " :exec") {
 		return nil
 	}
 	args := make([]any, highestParameter(t, query))

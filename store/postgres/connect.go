@@ -71,9 +71,13 @@ func needed() map[string]string {
 	}
 }
 
-// params are settings of a session. The server ends what a killed program or a lost machine leaves, so that its locks are free: an
-// unfinished transaction by idle_in_transaction_session_timeout, a statement by client_connection_check_interval, and a connection that
-// says nothing by the tcp_ settings, which a Unix socket ignores.
+// params are settings of a session. Some of them have the server end what a killed program or a lost machine leaves, so that its locks are
+// free:
+//
+//   - idle_in_transaction_session_timeout ends a transaction that does not go on.
+//   - client_connection_check_interval ends a statement whose connection was closed. A server on Windows refuses it, unless the address
+//     has it as 0.
+//   - The tcp_ settings end a connection that says nothing. A Unix socket ignores them.
 //
 // A SERIALIZABLE transaction that reads a whole table conflicts with every other one that writes it. PostgreSQL reads small tables
 // whole, so enable_seqscan is off. Without an index it still does. Costs are then huge, for which jit would compile each statement.

@@ -79,49 +79,38 @@ func isGone(err error) bool {
 	return lost || pgconn.SafeToRetry(err)
 }
 
-// faultOfState maps the codes of https://www.postgresql.org/docs/15/errcodes-appendix.html.
+// faultsOfStates are the faults of the codes of https://www.postgresql.org/docs/15/errcodes-appendix.html. Two characters are a class. The
+// first one that fits counts.
+var faultsOfStates = []struct {
+	codes string
+	fault Fault
+}{
+	{"23505 23P01", Unique},
+	{"23503", Reference},
+	{"23514", Check},
+	{"23502", NotNull},
+	{"P0001", Trigger},
+	{"22021 22P05", Text},
+	{"53100", DiskFull},
+	{"40001 40P01", Serialization},
+	{"25006", ReadOnly},
+	{"XX001 XX002", Damaged},
+	{"42P01 42703 42883 3F000", NoSuch},
+	{"53300 53400", TooMany},
+	{"53000 53200 55P03 55006 57014", Busy},
+	{"25P03 57P01 57P02 57P03 57P04 57P05 08", Gone},
+	{"3D000 42501 28", Refused},
+	{"54", TooLarge},
+	{"58", IO},
+}
+
 func faultOfState(code string) Fault {
-	switch code {
-	case "23505", "23P01":
-		return Unique
-	case "23503":
-		return Reference
-	case "23514":
-		return Check
-	case "23502":
-		return NotNull
-	case "P0001":
-		return Trigger
-	case "22021", "22P05":
-		return Text
-	case "53100":
-		return DiskFull
-	case "40001", "40P01":
-		return Serialization
-	case "25006":
-		return ReadOnly
-	case "XX001", "XX002":
-		return Damaged
-	case "42P01", "42703", "42883", "3F000":
-		return NoSuch
-	case "53300", "53400":
-		return TooMany
-	case "53000", "53200", "55P03", "55006", "57014":
-		return Busy
-	case "25P03", "57P01", "57P02", "57P03", "57P04", "57P05":
-		return Gone
-	case "3D000", "42501":
-		return Refused
-	}
-	switch {
-	case strings.HasPrefix(code, "08"):
-		return Gone
-	case strings.HasPrefix(code, "28"):
-		return Refused
-	case strings.HasPrefix(code, "54"):
-		return TooLarge
-	case strings.HasPrefix(code, "58"):
-		return IO
+	for _, f := range faultsOfStates {
+		for one := range strings.FieldsSeq(f.codes) {
+			if strings.HasPrefix(code, one) {
+				return f.fault
+			}
+		}
 	}
 	return None
 }
