@@ -49,9 +49,11 @@ func (u serverUser) prepare(cmd *exec.Cmd) {
 }
 
 // watcher ends the servers of a folder and removes it, when its input has ended. That is when the test process has, however that ended.
+// The number in a killed server's file may be that of another process by then, so that the watcher looks at the command line.
 const watcher = `cat >/dev/null
 for file in "$1"/*/data/postmaster.pid; do
-  if read -r pid <"$file"; then kill -QUIT "$pid"; fi
+  read -r pid <"$file" || continue
+  case $(tr '\000' ' ' <"/proc/$pid/cmdline" || ps -o command= -p "$pid") in *"$1"/*) kill -QUIT "$pid" ;; esac
 done
 tries=100
 while ls "$1"/*/data/postmaster.pid && [ $tries -gt 0 ]; do
