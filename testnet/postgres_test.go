@@ -72,10 +72,21 @@ func TestOwnPostgres(t *testing.T) {
 		t.Errorf("max_connections is %s", got)
 	}
 	s.Exec("CREATE TABLE kept (n BIGINT)")
+	busy := make(chan error, 1) // a statement that no kill of the first process alone would end
 	url := s.NewDatabase()
 	for i, end := range []func(){func() { s.Stop(PostgresFast) }, func() { s.Stop(PostgresImmediate) }, s.Kill} {
 		s.Exec("INSERT INTO kept VALUES (1)")
+		go func() {
+			_, err := s.run(maintenance, "SELECT count(*) FROM generate_series(1, 1000000000000)")
+			busy <- err
+		}()
+		Eventually(t, "the statement runs", func() bool {
+			return s.Exec("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT count(*) FROM generate_series%'") == "1"
+		})
 		end()
+		if err := <-busy; err == nil {
+			t.Errorf("end %d: a statement goes on", i)
+		}
 		if _, err := s.run(maintenance, "SELECT 1"); err == nil {
 			t.Fatalf("end %d: the server still answers", i)
 		}

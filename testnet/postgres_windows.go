@@ -15,3 +15,6 @@ func (serverUser) own(string) error { return nil }
 func (serverUser) prepare(*exec.Cmd) {}
 
 func watchFolder(string) (io.Closer, error) { return nil, errNotInstalled }
+
+// killChildren leaves them to themselves.
+func killChildren(int) error { return nil }
