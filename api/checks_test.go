@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -155,7 +156,7 @@ func TestPasswordThatCannotBeOpened(t *testing.T) {
 	a := newAPI(t, checkingURL)
 	m := a.pool(t, "default", 2, nil)
 	broken, fine := m.ids[0], m.ids[1]
-	a.rewrite(t, `UPDATE proxies SET password = x'00112233' WHERE id = ?`, broken)
+	a.rewrite(t, `UPDATE proxies SET password = ? WHERE id = ?`, []byte{0x00, 0x11, 0x22, 0x33}, broken)
 	if err := a.srv.pool.CheckDue(t.Context(), "default", time.Minute, time.Now()); err != nil {
 		t.Errorf("a round of checks: %v", err)
 	}
@@ -184,13 +185,16 @@ func TestCheckAheadOfTheClock(t *testing.T) {
 	id := a.pool(t, "default", 1, nil).ids[0]
 	a.do(t, "POST", "/proxies/"+id+"/check", nil).want(t, 200)
 	ahead := time.Now().AddDate(5, 0, 0).UnixMilli()
-	a.rewrite(t, `UPDATE proxies
-		SET checked_at = ?, last_check = json_set(last_check, '$.checkedAt', '2099-01-01T00:00:00.000Z') WHERE id = ?`,
-		ahead, id)
-	row, err := a.srv.store.Read().GetProxy(t.Context(), store.GetProxyParams{ID: id})
-	if err != nil {
-		t.Fatal(err)
+	read := func() store.Proxy {
+		row, err := a.srv.store.Read().GetProxy(t.Context(), store.GetProxyParams{ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row
 	}
+	last := regexp.MustCompile(`"checkedAt":"[^"]*"`).ReplaceAllString(*read().LastCheck, `"checkedAt":"2099-01-01T00:00:00.000Z"`)
+	a.rewrite(t, `UPDATE proxies SET checked_at = ?, last_check = ? WHERE id = ?`, ahead, last, id)
+	row := read()
 	if a.srv.pool.Open(row).Recent() != nil {
 		t.Error("a check of the future counts as recent")
 	}

@@ -3,12 +3,10 @@ package api
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -304,9 +302,10 @@ func TestIdempotencyOfOneWhoLeft(t *testing.T) {
 func (a *testAPI) holdWriter(t testing.TB) (held <-chan struct{}, release func()) {
 	t.Helper()
 	holding, letGo, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	hold := sync.OnceFunc(func() { close(holding) })
 	go func() {
 		defer close(done)
-		if err := a.srv.store.Write(context.Background(), func(*store.Queries) error { close(holding); <-letGo; return nil }); err != nil {
+		if err := a.srv.store.Write(context.Background(), func(*store.Queries) error { hold(); <-letGo; return nil }); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -330,10 +329,7 @@ func TestIdempotencyOfTheKilled(t *testing.T) {
 	if err := a.stop(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", filepath.Join(cfg.Data, store.FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openDatabase(t, cfg.Data)
 	defer db.Close()
 	if _, err := db.Exec("UPDATE idempotency SET status = 0, answer = NULL"); err != nil { // as before the answer was stored
 		t.Fatal(err)

@@ -174,22 +174,9 @@ func TestJobActions(t *testing.T) {
 // blockWrites makes all writes wait until release.
 func (a *testAPI) blockWrites(t testing.TB) (release func()) {
 	t.Helper()
-	blocked, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		done <- a.srv.store.Write(t.Context(), func(*store.Queries) error {
-			close(blocked)
-			<-free
-			return nil
-		})
-	}()
-	<-blocked
-	return func() {
-		t.Helper()
-		close(free)
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
+	held, release := a.holdWriter(t)
+	<-held
+	return release
 }
 
 // TestJobStops: a job that is cancelled, or whose key or server ends, begins with no further profile. What has begun ends.

@@ -1,28 +1,12 @@
 package api
 
 import (
-	"database/sql"
-	"path/filepath"
 	"testing"
 
 	"warren/store"
 )
 
 // Tests profiles whose status could not be written, and that it is written later.
-
-// rewrite changes the database beside the server, as another program would.
-func (a *testAPI) rewrite(t testing.TB, statement string, args ...any) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(a.dir, "warren.db")+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(statement, args...); err != nil {
-		t.Fatal(err)
-	}
-	a.store.Forget()
-}
 
 // Without a run a profile is neither starting, running nor stopping, whatever its row says.
 func TestNothingIsUnderWayWithoutARun(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	_ "modernc.org/sqlite" // the tests change rows behind the server's back
 )
 
 // TestProxyFilters: each filter alone and together, with a total that is exact, with paging and without.

@@ -2,11 +2,9 @@ package api
 
 import (
 	"bufio"
-	"database/sql"
 	"fmt"
 	"net"
 	"net/http"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,12 +18,9 @@ import (
 // kept returns how many pages of the database are in use, and how many answers it stores.
 func (a *testAPI) kept(t testing.TB) (pages, answers int) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(a.dir, store.FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openDatabase(t, a.dir)
 	defer db.Close()
-	err = db.QueryRow(`SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
+	err := db.QueryRow(`SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
 		(SELECT count(*) FROM idempotency)`).Scan(&pages, &answers)
 	if err != nil {
 		t.Fatal(err)

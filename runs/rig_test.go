@@ -184,13 +184,20 @@ func (r *rig) status(id string) string {
 	return status
 }
 
-// rewrite changes the database past the manager, like another program.
-func (r *rig) rewrite(statement string, args ...any) {
+// openDatabase opens the manager's database, like another program. The caller closes it.
+func (r *rig) openDatabase() *sql.DB {
 	r.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "warren.db")+"?_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, store.FileName)+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	return db
+}
+
+// rewrite changes the database past the manager.
+func (r *rig) rewrite(statement string, args ...any) {
+	r.t.Helper()
+	db := r.openDatabase()
 	defer db.Close()
 	if _, err := db.Exec(statement, args...); err != nil {
 		r.t.Fatal(err)

@@ -30,10 +30,7 @@ func TestCheckOfTheAudit(t *testing.T) {
 		}
 	}
 	assert(3, "")
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.data, store.FileName)+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openDatabase(t, r.data)
 	defer db.Close()
 	for _, statement := range []string{"DROP TRIGGER audit_fixed", "UPDATE audit SET key_name = 'somebody' WHERE object_id = 'b'"} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -41,4 +38,14 @@ func TestCheckOfTheAudit(t *testing.T) {
 		}
 	}
 	assert(1, "entry 2 of the audit log")
+}
+
+// openDatabase opens the database of a data folder, as another program would. The caller closes it.
+func openDatabase(t *testing.T, data string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(data, store.FileName)+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
