@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
+.PHONY: build man demo test test-long busy check race twice fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -76,7 +76,9 @@ zones:
 check:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
 	go vet ./...
+	go vet -tags twice ./store
 	go tool -modfile=tools.mod staticcheck ./...
+	go tool -modfile=tools.mod staticcheck -tags twice ./store
 	$(MAKE) --no-print-directory sqlc
 	$(MAKE) --no-print-directory web
 	@test -z "$$(git status --porcelain -- store web/dist)" || { git status --short -- store web/dist; git --no-pager diff --stat -- store web/dist; \
@@ -97,6 +99,10 @@ race: browser
 	WARREN_LONG=1 deploy/raced.sh browser -short -p 1 -timeout 40m -skip '$(ONE_BY_ONE)' ./browser/... && \
 	  go test -race -short -p 1 -timeout 40m ./webhooks ./leaks ./web; result=$$?; \
 	wait $$beside && exit $$result
+
+# twice runs the function of each write of the tests several times, as PostgreSQL does after a conflict (store/twice_on.go).
+twice: browser tools
+	go test -tags twice -count=1 -p 1 -timeout 40m ./store ./webhooks ./schedules ./pool ./snapshots ./runs ./api .
 
 # fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m). In memory nothing waits for the disk.
 fuzz: export TMPDIR := $(if $(wildcard /dev/shm),/dev/shm,$(TMPDIR))
