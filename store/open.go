@@ -126,6 +126,11 @@ func examine(ctx context.Context, file string, o Options) (version schemaVersion
 		return 0, false, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d%s); it was left as it is: "+
 			"run the newer warren, or restore a backup of before", file, ErrNewer, version, newest, writtenBy(ctx, db))
 	}
+	if version > 0 && !o.unfinished {
+		if err := checkFinished(ctx, db); err != nil {
+			return 0, false, explainOpen(file, err)
+		}
+	}
 	if version == newest && isLarge(file, o) {
 		return version, true, nil
 	}

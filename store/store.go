@@ -41,6 +41,7 @@ type Options struct {
 	Guard Guard
 
 	checkedFirst *int64 // replaces the constant, in tests
+	unfinished   bool   // a copy that is not complete is no fault: Transfer goes on with it
 }
 
 // Store is an open database. Its methods are safe for concurrent use.
@@ -66,8 +67,8 @@ type Store struct {
 
 // Open opens the database in dir, or that of Options.Database, creates it if it is missing, and migrates it. An existing file is examined first,
 // and left unchanged if it is rejected. Whether a large one is intact is checked while it is used: if it is not, every
-// later write fails with ErrDamaged. The error of Open is ErrNewer, ErrDamaged, ErrReadOnly, ErrDiskFull, ErrBusy or
-// ErrSecretKey, and says what to do.
+// later write fails with ErrDamaged. The error of Open is ErrNewer, ErrDamaged, ErrReadOnly, ErrDiskFull, ErrBusy,
+// ErrSecretKey or ErrUnfinished, and says what to do.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"warren/store/postgres"
 )
@@ -44,8 +45,9 @@ type TransferOptions struct {
 	// Meter counts. Nil: nobody asks.
 	Meter *TransferMeter
 
-	batch  int                // rows of a transaction; 0: batchRows
-	copied func(table string) // called after each batch, in tests
+	batch    int                // rows of a transaction; 0: batchRows
+	patience time.Duration      // with locks of the target; 0: lockPatience
+	copied   func(table string) // called after each batch, in tests
 }
 
 // Transferred is a complete copy. Both databases were read after it, and are equal.
@@ -93,6 +95,9 @@ func transferWith(ctx context.Context, o TransferOptions, pending pendingAudit) 
 	if !postgres.IsAddress(o.From) && !postgres.IsAddress(o.To) {
 		return nil, fmt.Errorf("%w: both are data folders; warren backup and warren restore copy one, with its profiles' files", ErrUnfit)
 	}
+	if o.patience == 0 {
+		o.patience = lockPatience
+	}
 	t := &transfer{TransferOptions: o, tables: copiedTables(), sums: map[string]tableSum{}}
 	if t.from, err = openSource(ctx, o.From); err != nil {
 		return nil, err
@@ -102,7 +107,7 @@ func transferWith(ctx context.Context, o TransferOptions, pending pendingAudit) 
 	if err != nil {
 		return nil, err
 	}
-	if t.to, err = lookAtTarget(ctx, o.To); err != nil {
+	if t.to, err = lookAtTarget(ctx, o.To, o.patience); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.to.close()) }()

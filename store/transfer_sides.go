@@ -167,12 +167,14 @@ func openSource(ctx context.Context, where string) (*transferSource, error) {
 	return s, nil
 }
 
-// patientTransfer is how long the source waits while the target is made ready.
-const patientTransfer = 24 * time.Hour
+const (
+	patientTransfer = 24 * time.Hour   // how long a transaction of the source waits while the target is made ready
+	lockPatience    = 15 * time.Second // PostgreSQL needs ten seconds to notice that a client has gone in the middle of a statement
+)
 
 func openPostgresSource(ctx context.Context, address string) (*transferSource, error) {
 	s := &transferSource{sqlDialect: sqlDialect{true}, name: shownAddress(address)}
-	db, state, err := examinePostgres(ctx, address)
+	db, state, err := examinePostgres(ctx, address, lockPatience)
 	if err != nil {
 		return nil, err
 	}
@@ -187,9 +189,9 @@ func openPostgresSource(ctx context.Context, address string) (*transferSource, e
 	return s, nil
 }
 
-// examinePostgres opens a database and refuses one of a newer version or of another program.
-func examinePostgres(ctx context.Context, address string) (*sql.DB, postgres.State, error) {
-	db, err := postgres.Open(address, 3, postgres.Settings{IdleInTransaction: patientTransfer})
+// examinePostgres opens a database and refuses one of a newer version or of another program. Statements wait for locks up to patience.
+func examinePostgres(ctx context.Context, address string, patience time.Duration) (*sql.DB, postgres.State, error) {
+	db, err := postgres.Open(address, 3, postgres.Settings{IdleInTransaction: patientTransfer, LockTimeout: patience})
 	if err != nil {
 		return nil, postgres.State{}, err
 	}
@@ -235,10 +237,10 @@ func (t *transferTarget) close() (err error) {
 }
 
 // lookAtTarget examines the target and changes nothing. A database with data of its own is ErrOtherData.
-func lookAtTarget(ctx context.Context, where string) (t *transferTarget, err error) {
+func lookAtTarget(ctx context.Context, where string, patience time.Duration) (t *transferTarget, err error) {
 	if postgres.IsAddress(where) {
 		t = &transferTarget{sqlDialect: sqlDialect{true}, name: shownAddress(where)}
-		db, state, err := examinePostgres(ctx, where)
+		db, state, err := examinePostgres(ctx, where, patience)
 		if err != nil {
 			return nil, err
 		}
@@ -304,14 +306,12 @@ func (t *transferTarget) prepare(ctx context.Context, log *slog.Logger) (err err
 	if t.conn, err = t.pool.Conn(ctx); err != nil || !t.postgres {
 		return err
 	}
-	var free bool
-	if err := t.conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", transferLock).Scan(&free); err != nil {
-		return fmt.Errorf("prepare %s: %w", t.name, err)
-	}
-	if !free {
+	// The connection of one that was interrupted may end a little later, so this waits (lock_timeout).
+	_, err = t.conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", transferLock)
+	if fault, _, _ := postgres.FaultOf(err); fault == postgres.Busy {
 		return fmt.Errorf("%w: another warren store copy writes to %s now", ErrOtherData, t.name)
 	}
-	return nil
+	return err
 }
 
 // transact runs fn in a transaction.

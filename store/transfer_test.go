@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"warren/store/postgres"
 	"warren/testnet"
@@ -354,7 +355,7 @@ func TestTransferIsVerified(t *testing.T) {
 	o.copied = func(table string) {
 		if table == "deleted" { // the last one
 			mustExec(t, db, "UPDATE profiles SET notes = notes || '.' WHERE id = 'p'")
-			_, err := Transfer(t.Context(), TransferOptions{From: dir, To: url})
+			_, err := Transfer(t.Context(), TransferOptions{From: dir, To: url, patience: time.Second})
 			if !errors.Is(err, ErrOtherData) || !strings.Contains(err.Error(), "another warren store copy") {
 				t.Errorf("a second transfer at once: %v", err)
 			}
