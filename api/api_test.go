@@ -134,10 +134,10 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 		must(os.MkdirAll(filepath.Join(c.Data, sub), 0o700))
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: c.LogLevel}))
-	if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); err != nil {
+	if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); err != nil && !testnet.OnPostgres() {
 		emptyDatabase(t, c.Data)
 	}
-	st, err := store.Open(ctx, c.Data, store.Options{Logger: log})
+	st, err := store.Open(ctx, c.Data, store.Options{Logger: log, Database: testnet.DatabaseOf(t, c.Data)})
 	must(err)
 	a.store = st
 	listener, err := net.Listen("tcp", c.Listen)

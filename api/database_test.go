@@ -5,19 +5,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	_ "modernc.org/sqlite" // the tests change rows behind the server's back
+	_ "github.com/jackc/pgx/v5/stdlib" // the tests change rows behind the server's back
+	_ "modernc.org/sqlite"             // as above
 
 	"warren/store"
+	"warren/testnet"
 )
 
 // openDatabase opens the database of a data folder beside the server, as another program would. The caller closes it.
 func openDatabase(t testing.TB, data string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(data, store.FileName)+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db
+	return testnet.OpenDatabase(t, data, filepath.Join(data, store.FileName))
 }
 
 // rewrite changes the database beside the server.
@@ -25,8 +23,6 @@ func (a *testAPI) rewrite(t testing.TB, statement string, args ...any) {
 	t.Helper()
 	db := openDatabase(t, a.dir)
 	defer db.Close()
-	if _, err := db.Exec(statement, args...); err != nil {
-		t.Fatal(err)
-	}
+	testnet.Rewrite(t, db, statement, args...)
 	a.store.Forget()
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // checksum is the contract's: CRC-32 (IEEE, reflected, 0xEDB88320) of the 43 characters, in 6 base62 characters, padded
@@ -136,6 +138,9 @@ func eachFile(t testing.TB, dir string, fn func(path string, b []byte)) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if dump := testnet.Dump(t, dir); dump != nil {
+		fn("the database", dump)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
+	"warren/testnet"
 
 	"github.com/go-json-experiment/json"
 )
@@ -20,7 +21,8 @@ import (
 // A failed start that cannot be written becomes a pending end.
 func TestFailureIsWrittenLater(t *testing.T) {
 	t.Parallel()
-	st, err := store.Open(t.Context(), t.TempDir(), store.Options{})
+	dir := t.TempDir()
+	st, err := store.Open(t.Context(), dir, store.Options{Database: testnet.DatabaseOf(t, dir)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,14 @@ import (
 
 	"warren/events"
 	"warren/store"
+	"warren/testnet"
 )
 
 // The quota of runs is exact under parallel starts. A run that is there, a hold and another workspace take no place.
 func TestQuotaOfRuns(t *testing.T) {
 	t.Parallel()
-	st, err := store.Open(t.Context(), t.TempDir(), store.Options{})
+	dir := t.TempDir()
+	st, err := store.Open(t.Context(), dir, store.Options{Database: testnet.DatabaseOf(t, dir)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,9 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	emptyDatabase(t, cfg.Data)
+	if !testnet.OnPostgres() {
+		emptyDatabase(t, cfg.Data)
+	}
 	return openRig(t, cfg)
 }
 
@@ -74,7 +76,7 @@ func openRig(t testing.TB, cfg Config) *rig {
 	}
 	r := &rig{t: t, dir: cfg.Data, log: new(testnet.Buffer)}
 	log := slog.New(slog.NewJSONHandler(r.log, nil))
-	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log})
+	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log, Database: testnet.DatabaseOf(t, cfg.Data)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,11 +189,7 @@ func (r *rig) status(id string) string {
 // openDatabase opens the manager's database, like another program. The caller closes it.
 func (r *rig) openDatabase() *sql.DB {
 	r.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, store.FileName)+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return db
+	return testnet.OpenDatabase(r.t, r.dir, filepath.Join(r.dir, store.FileName))
 }
 
 // rewrite changes the database past the manager.
@@ -199,9 +197,7 @@ func (r *rig) rewrite(statement string, args ...any) {
 	r.t.Helper()
 	db := r.openDatabase()
 	defer db.Close()
-	if _, err := db.Exec(statement, args...); err != nil {
-		r.t.Fatal(err)
-	}
+	testnet.Rewrite(r.t, db, statement, args...)
 	r.store.Forget()
 }
 

@@ -59,8 +59,10 @@ func newRig(t testing.TB, change ...func(*runs.Config)) *rig {
 	}
 	r := &rig{t: t, log: new(testnet.Buffer)}
 	log := slog.New(slog.NewJSONHandler(r.log, nil))
-	emptyDatabase(t, cfg.Data)
-	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log})
+	if !testnet.OnPostgres() {
+		emptyDatabase(t, cfg.Data)
+	}
+	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log, Database: testnet.DatabaseOf(t, cfg.Data)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"warren/packs"
 	"warren/problem"
 	"warren/store"
+	"warren/testnet"
 )
 
 // rig is a keeper with a data folder and a database of its own.
@@ -29,7 +30,7 @@ func newRig(t testing.TB) *rig { return newRigIn(t, t.TempDir()) }
 
 func newRigIn(t testing.TB, dir string) *rig {
 	t.Helper()
-	st, err := store.Open(t.Context(), dir, store.Options{})
+	st, err := store.Open(t.Context(), dir, store.Options{Database: testnet.DatabaseOf(t, dir)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -91,7 +92,7 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 func (e *pgEngine) prepare(ctx context.Context, dir string, o Options) error {
 	found, err := postgres.Examine(ctx, e.writes)
 	if err == nil && found.Ours && found.Version > 0 && found.Version <= postgres.Newest() {
-		err = keyFits(ctx, e.store, dir, o.SecretKeyFile)
+		err = cmp.Or(checkFinished(ctx, e.reads), keyFits(ctx, e.store, dir, o.SecretKeyFile))
 	}
 	if err != nil {
 		return err

@@ -171,7 +171,7 @@ func TestTransferThereAndBack(t *testing.T) {
 	s := openIn(t, back, Options{SecretKeyFile: done.KeyFile})
 	assertWhole(t, s)
 	fresh := openIn(t, t.TempDir(), Options{})
-	if got, want := schemaOf(t, sqliteOf(s).readers), schemaOf(t, sqliteOf(fresh).readers); !slices.Equal(got, want) {
+	if got, want := schemaOf(t, sqliteOf(t, s).readers), schemaOf(t, sqliteOf(t, fresh).readers); !slices.Equal(got, want) {
 		t.Errorf("the schema: %v", difference(got, want))
 	}
 }

@@ -42,6 +42,25 @@ func Postgres(t testing.TB) string {
 	return s.URL(name)
 }
 
+// DatabaseOf returns the URL of the database that belongs to a data folder, which it makes when it is asked first. Where tests keep the
+// state in SQLite it returns "".
+func DatabaseOf(t testing.TB, dir string) string {
+	t.Helper()
+	if !OnPostgres() {
+		return ""
+	}
+	note := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".postgres") // beside it, so that nothing strange lies in it
+	known, err := os.ReadFile(note)
+	if err == nil {
+		return string(known)
+	}
+	url := Postgres(t)
+	if err := os.WriteFile(note, []byte(url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
 func startedShared(t testing.TB) *PostgresServer {
 	t.Helper()
 	s, err := postgresHomeOf(t).shared()

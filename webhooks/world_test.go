@@ -44,7 +44,7 @@ func newWorld(t *testing.T, cfg Config) *world {
 func (w *world) begin() {
 	w.t.Helper()
 	var err error
-	if w.store, err = store.Open(w.t.Context(), w.dir, store.Options{}); err != nil {
+	if w.store, err = store.Open(w.t.Context(), w.dir, store.Options{Database: testnet.DatabaseOf(w.t, w.dir)}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.events = events.New()

@@ -1,0 +1,65 @@
+package testnet
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// OpenDatabase opens the database of a data folder beside its server, as another program would: file, or what DatabaseOf names. The
+// drivers "sqlite" and "pgx" are the caller's, as is the end.
+func OpenDatabase(t testing.TB, dir, file string) *sql.DB {
+	t.Helper()
+	driver, address := "sqlite", "file:"+file+"?_pragma=busy_timeout(5000)"
+	if url := DatabaseOf(t, dir); url != "" {
+		driver, address = "pgx", url
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// Rewrite changes a database of OpenDatabase. Parameters are ?, which PostgreSQL numbers.
+func Rewrite(t testing.TB, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	if OnPostgres() {
+		for n := 1; strings.Contains(statement, "?"); n++ {
+			statement = strings.Replace(statement, "?", fmt.Sprint("$", n), 1)
+		}
+	}
+	if _, err := db.Exec(statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Dump returns all that PostgreSQL has of a data folder, as pg_dump writes it, and behind that the bytes that it writes in hexadecimal
+// digits. Where the state is in SQLite there is nothing to dump.
+func Dump(t testing.TB, dir string) []byte {
+	t.Helper()
+	url := DatabaseOf(t, dir)
+	if url == "" {
+		return nil
+	}
+	cmd := exec.Command(postgresHomeOf(t).program("pg_dump"), "--dbname", url)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	var faults bytes.Buffer
+	cmd.Stderr = &faults
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("pg_dump: %v\n%s", err, faults.Bytes())
+	}
+	for _, digits := range regexp.MustCompile(`\\\\x[0-9a-f]+`).FindAll(out, -1) {
+		if plain, err := hex.DecodeString(string(digits[3:])); err == nil {
+			out = append(append(out, plain...), '\n')
+		}
+	}
+	return out
+}
