@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,8 +40,15 @@ func newBothTexts(t *testing.T) bothTexts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lite := openPool(dsn(filepath.Join(newDatabase(t), FileName), commonPragmas), 1)
+	schema, err := os.ReadFile("../schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lite := openPool(dsn(filepath.Join(t.TempDir(), FileName), commonPragmas), 1)
 	t.Cleanup(func() { _ = lite.Close() })
+	if _, err := lite.ExecContext(t.Context(), string(schema)); err != nil {
+		t.Fatal(err)
+	}
 	return bothTexts{sqlite: lite, postgres: db, texts: texts}
 }
 
