@@ -116,15 +116,18 @@ func (e *twins) id() string { return e.one("a", "b", "B", "ä") }
 // words are the values of members that are not ids.
 func words(field string) []string {
 	return map[string][]string{
-		"OS": {"win", "mac", "linux"}, "Status": {"stopped", "running", "failed"}, "FromStatus": {"running"}, "ToStatus": {"failed", "stopped"},
-		"WebRTC": {"off"}, "Consistency": {"warn"}, "BackgroundTraffic": {"refuse"}, "FallbackCountry": {"same", "any"},
+		"OS": {"win", "mac", "linux"}, "Status": {"stopped", "running", "failed"}, "FromStatus": {"running"},
+		"ToStatus": {"failed", "stopped"},
+		"WebRTC":   {"off"}, "Consistency": {"warn"}, "BackgroundTraffic": {"refuse"}, "FallbackCountry": {"same", "any"},
 		"Passkeys": {"off", "ask"}, "Locale": {"auto", `["de"]`}, "Geolocation": {"auto", "off", `{"a":1}`}, "Type": {"http", "socks5"},
 		"State": {"pending", "delivered", "failed"}, "InState": {"", "pending", "failed"}, "Reason": {"stop", "asked"},
 		"OffReason": {"", "gone"}, "Snapshots": {"on", "off"}, "Due": {"on", "off"}, "Sources": {"", "{}"}, "Country": {"", "DE"},
 		"ExitIP": {"", "1.1.1.1"}, "RotateURL": {"", "u"}, "Object": {"", "o"}, "Search": {"", "k", "z"}, "SearchKey": {"k", "kz"},
 		"Action": {"start", "stop"}, "Kind": {"profile", "proxy", "run", "template"}, "InWorkspace": {"", "a", "*"},
 		"Target": {"POST /a", "hashed", "x"}, "Mark": {"environment-1"}, "Parent": {"a", "b", "environment-1", "environment-2"},
-		"Result": {"{}", `{"a":1}`}, "TimeZone": {"UTC"}, "Cron": {"* * * * *"}, "Tag": {"t", "u"}, "Username": {"", "a"}, "Host": {"h", "i"}, "Extension": {"a", "b"},
+		"Result": {"{}", `{"a":1}`}, "TimeZone": {"UTC"}, "Cron": {"* * * * *"}, "Tag": {"t", "u"}, "Username": {"", "a"},
+		"Host":        {"h", "i"},
+		"Extension":   {"a", "b"},
 		"LastRun":     {`{"status":"running","a":[1,2]}`, `{"a":"é\"","status":"running"}`, `{"status":"done"}`, `[]`},
 		"ExtensionID": {strings.Repeat("e", 32)}, "Sha256": {strings.Repeat("1", 64), strings.Repeat("2", 64)},
 		"Extensions": {"[]", `[{"id":"a"}]`, `[{"id":"b","x":1},{"id":"a"}]`, `[{"x":1}]`},
@@ -137,10 +140,10 @@ func (e *twins) text(query, field string) string {
 		return e.one("alive", "dead", "unknown")
 	}
 	if field == "" { // the only argument has no name
-		field = map[string]string{"GetIndexedProfiles": "Ids", "GetIndexedProxies": "Ids", "ListSnapshotIDs": "Ids", "ListPackNames": "Names",
-			"HasPackage": "Sha256"}[query]
 		if strings.Contains(e.texts[query], "$1::text::json") {
 			field = "Ids"
+		} else if query == "HasPackage" {
+			field = "Sha256"
 		}
 	}
 	audit := query == "AppendAudit"
@@ -149,7 +152,8 @@ func (e *twins) text(query, field string) string {
 	}
 	switch field {
 	case "Ids", "Names", "Workspaces", "Except", "Tags", "StartURLs", "AllowLocal", "FallbackProxyIDs", "AllowHosts", "DenyHosts",
-		"LocalhostVia", "Args", "Scopes", "Events", "ProxyIDs", "ProfileIDs", "Permissions", "OptionalPermissions", "Hosts", "OptionalHosts":
+		"LocalhostVia", "Args", "Scopes", "Events", "ProxyIDs", "ProfileIDs", "Permissions", "OptionalPermissions", "Hosts",
+		"OptionalHosts":
 		return e.list()
 	case "Settings", "Defaults", "Record", "Headers", "LastCheck", "Screen", "Limits":
 		return e.one("{}", `{"a":"b"}`)
