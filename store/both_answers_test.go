@@ -141,7 +141,7 @@ func (e *twins) step(t *testing.T, name string) string {
 		if changed := strings.Contains(e.texts[name], table); !changed && len(e.didNow)%10 != 0 { // triggers change others
 			continue
 		}
-		a, b := dump(t, e.lite, table), dump(t, e.other, table)
+		a, b := tableRows(t, e.lite, table), tableRows(t, e.other, table)
 		if !slices.Equal(a, b) {
 			return fmt.Sprintf("rows of %s:\n%s\n%s", table, strings.Join(difference(a, b), "\n"), called)
 		}
@@ -198,8 +198,8 @@ func seen(at int64) int64 {
 	return at
 }
 
-// dump returns the rows of a table, sorted.
-func dump(t *testing.T, tx *sql.Tx, table string) (out []string) {
+// tableRows returns the rows of a table, sorted.
+func tableRows(t *testing.T, tx *sql.Tx, table string) (out []string) {
 	t.Helper()
 	rows, err := tx.QueryContext(context.Background(), "SELECT * FROM "+table)
 	if err != nil {
