@@ -112,7 +112,7 @@ func TestTextsOfRareRows(t *testing.T) {
 	s, query := named(t, db)
 	run(t, s, query("EnsureWorkspace"), "w", "", 1)
 
-	for id, times := range map[string][2]any{"a": {1, nil}, "b": {2, 9}, "c": {3, nil}, "d": {1, 5}} { // created, revoked
+	for id, times := range map[string][2]any{"a": {1, nil}, "b": {8, 9}, "c": {3, nil}, "d": {1, 5}} { // created, revoked
 		run(t, db, "INSERT INTO keys (id, name, hash, hint, scopes, created_at, revoked_at, parent) VALUES ($1, '', $2, '', '[]', $3, $4, 'p')",
 			id, []byte(strings.Repeat(id, 32)), times[0], times[1])
 	}
