@@ -113,8 +113,8 @@ func TestTextsOfRareRows(t *testing.T) {
 	run(t, s, query("EnsureWorkspace"), "w", "", 1)
 
 	for id, times := range map[string][2]any{"a": {1, nil}, "b": {8, 9}, "c": {3, nil}, "d": {1, 5}} { // created, revoked
-		run(t, db, "INSERT INTO keys (id, name, hash, hint, scopes, created_at, revoked_at, parent) VALUES ($1, '', $2, '', '[]', $3, $4, 'p')",
-			id, []byte(strings.Repeat(id, 32)), times[0], times[1])
+		run(t, db, `INSERT INTO keys (id, name, hash, hint, scopes, created_at, revoked_at, parent)
+			VALUES ($1, '', $2, '', '[]', $3, $4, 'p')`, id, []byte(strings.Repeat(id, 32)), times[0], times[1])
 	}
 	run(t, db, "UPDATE keys SET last_used_at = 4 WHERE id = 'a'")
 	if got := rows(t, s, query("TrimSessions"), "p", 2); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"b", "d"}) {
