@@ -34,14 +34,15 @@ func (s *Store) runPendingSteps(ctx context.Context, path string) error {
 			err = errors.Join(err, s.inBatches(ctx, s.hashTargets))
 		case "rotate":
 			left := names + " " + vacuumStep
-			err = errors.Join(err, inBatchesFrom(ctx, s, "", func(ctx context.Context, q *Queries, after string) (last string, n int, err error) {
+			step := func(ctx context.Context, q *Queries, after string) (last string, n int, err error) {
 				// Noted in the same transaction: a crash must not lose it.
 				if last, n, err = s.sealRotateURLs(ctx, q, after); err == nil && n > 0 {
 					names = left
 					err = q.SetSetting(ctx, SetSettingParams{Name: pendingSteps, Value: left})
 				}
 				return last, n, err
-			}))
+			}
+			err = errors.Join(err, inBatchesFrom(ctx, s, "", step))
 		}
 	}
 	if err == nil && strings.Contains(names, vacuumStep) {

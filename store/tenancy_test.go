@@ -191,7 +191,8 @@ func TestForeignKeySeesNothing(t *testing.T) {
 				if !ok {
 					return cmp.Or(err, errUndo)
 				}
-				results = reflect.ValueOf(q).MethodByName(method.Name).Call([]reflect.Value{reflect.ValueOf(context.Background()), argument})
+				results = reflect.ValueOf(q).MethodByName(method.Name).Call([]reflect.Value{reflect.ValueOf(context.Background()),
+					argument})
 				if err, _ := results[1].Interface().(error); err != nil && !errors.Is(err, sql.ErrNoRows) {
 					return err
 				}

@@ -45,6 +45,9 @@ type write struct {
 // The end of ctx withdraws a function that waits in the queue. A function that has begun runs to its end, and its
 // statements ignore ctx.
 //
+// fn may be called again after its first run was undone, since the database may find a conflict. So it begins anew each
+// time: it sets what it captures, adds to nothing, and leaves what must happen once to the caller, after Write.
+//
 // fn must be quick, since other writes wait: a thousand statements at most, or ten thousand rows of one (AddProfiles,
 // 0.3 s). It must wait only for its queries and must not call Write. It must return on an error that it does not expect, since
 // SQLite may have ended the transaction after a fault of the disk.
@@ -282,7 +285,7 @@ func (w *writer) run(next *write) (lost error) {
 	if err := w.exec("SAVEPOINT one"); err != nil {
 		return err
 	}
-	if err := w.practise(next.fn); err != nil {
+	if err := practise(w.conn, w.exec, next.fn); err != nil {
 		return err
 	}
 	audit := w.stmts.audit
