@@ -9,7 +9,7 @@ import (
 	"warren/snapshots"
 )
 
-// How far a backup or a restore is, on standard error.
+// How far a backup, a restore or a copy of the database is, on standard error.
 
 const (
 	quietFor  = time.Second      // what takes no longer says nothing
@@ -20,13 +20,18 @@ const (
 type reporter struct {
 	w            io.Writer
 	terminal     bool
-	meter        *snapshots.Meter
+	say          func() string
 	began, wrote time.Time // wrote is zero before the first line
 }
 
-// report writes progress until stop is called. stop waits, so that nothing is written after it.
+// report writes the progress of a backup until stop is called.
 func report(w io.Writer, m *snapshots.Meter) (stop func()) {
-	r := &reporter{w: w, terminal: isTerminal(w), meter: m, began: time.Now()}
+	return reportAs(w, func() string { return describe(m.Now()) })
+}
+
+// reportAs writes what say returns until stop is called. stop waits, so that nothing is written after it.
+func reportAs(w io.Writer, say func() string) (stop func()) {
+	r := &reporter{w: w, terminal: isTerminal(w), say: say, began: time.Now()}
 	ticks, done := time.NewTicker(barEvery), make(chan struct{})
 	var writer sync.WaitGroup
 	writer.Go(func() { r.run(ticks.C, done) })
@@ -54,10 +59,10 @@ func (r *reporter) tick(now time.Time) {
 	switch {
 	case now.Sub(r.began) < quietFor:
 	case r.terminal:
-		fmt.Fprintf(r.w, "\r\x1b[K%s", describe(r.meter.Now()))
+		fmt.Fprintf(r.w, "\r\x1b[K%s", r.say())
 		r.wrote = now
 	case r.wrote.IsZero() || now.Sub(r.wrote) >= lineEvery:
-		fmt.Fprintln(r.w, describe(r.meter.Now()))
+		fmt.Fprintln(r.w, r.say())
 		r.wrote = now
 	}
 }

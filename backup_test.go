@@ -34,7 +34,7 @@ func TestReporter(t *testing.T) {
 		began := time.Now()
 		var out bytes.Buffer
 		ticks, done, ended := make(chan time.Time), make(chan struct{}), make(chan struct{})
-		r := &reporter{w: &out, terminal: terminal, meter: m, began: began}
+		r := &reporter{w: &out, terminal: terminal, say: func() string { return describe(m.Now()) }, began: began}
 		go func() { r.run(ticks, done); close(ended) }()
 		for _, after := range []time.Duration{0, 999, 1000, 1100, 10_900, 11_000, 20_999} {
 			ticks <- began.Add(after * time.Millisecond)
@@ -48,7 +48,7 @@ func TestReporter(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	r := &reporter{w: &out, terminal: true, meter: m, began: time.Now()}
+	r := &reporter{w: &out, terminal: true, say: func() string { return describe(m.Now()) }, began: time.Now()}
 	r.tick(r.began)
 	if r.end(); out.Len() > 0 {
 		t.Errorf("what is quick says %q", out.String())
@@ -64,7 +64,7 @@ func TestBackupReports(t *testing.T) {
 	t.Parallel()
 	var out testnet.Buffer
 	m := new(snapshots.Meter)
-	r := &reporter{w: &out, meter: m, began: time.Now().Add(-time.Hour)}
+	r := &reporter{w: &out, say: func() string { return describe(m.Now()) }, began: time.Now().Add(-time.Hour)}
 	ticks, done := make(chan time.Time), make(chan struct{})
 	go r.run(ticks, done)
 	data := t.TempDir()

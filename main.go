@@ -104,6 +104,7 @@ type commands struct {
 	Backup  backupCommand   `cmd:"" help:"Back the data folder up, also while its server runs."`
 	Restore restoreCommand  `cmd:"" help:"Make a data folder from a backup."`
 	Check   checkCommand    `cmd:"" help:"Check the snapshots of a data folder or of a backup."`
+	Store   storeCommands   `cmd:"" help:"Copy the database to PostgreSQL, or back."`
 	Version versionCmd      `cmd:"" help:"Print the version."`
 	Config  configCommands  `cmd:"" help:"Check and print the configuration of serve."`
 

@@ -64,6 +64,9 @@ type TransferredTable struct {
 	SHA256 string `json:"sha256"` // over all values of all rows in the order of their keys
 }
 
+// IsPostgres reports whether a text is the address of a PostgreSQL database, and no data folder.
+func IsPostgres(where string) bool { return postgres.IsAddress(where) }
+
 // transfer is one copy.
 type transfer struct {
 	TransferOptions
