@@ -127,3 +127,24 @@ func TestStoreCopyFlags(t *testing.T) {
 		t.Error("a refusal has made a folder")
 	}
 }
+
+// TestServeRefusesHalfACopy: a server leaves a database alone that warren store copy has not completed.
+func TestServeRefusesHalfACopy(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	st, err := store.Open(t.Context(), data, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Write(t.Context(), func(q *store.Queries) error {
+		return q.SetSetting(t.Context(), store.SetSettingParams{Name: "copying", Value: "{}"})
+	})
+	if err = errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var told bytes.Buffer
+	err = run(t.Context(), []string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, io.Discard)
+	if code := exitCode(err, &told); code != 3 || !strings.Contains(told.String(), "repeat the same warren store copy") {
+		t.Errorf("%d, %q", code, told.String())
+	}
+}

@@ -21,7 +21,7 @@ func (cfg *serveConfig) openStore(ctx context.Context, log *slog.Logger) (*store
 		o.Guard = migrationBackup{cfg.Data, log}
 	}
 	st, err := store.Open(ctx, cfg.Data, o)
-	if errors.Is(err, store.ErrNewer) {
+	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrUnfinished) {
 		return nil, refusal{err}
 	}
 	return st, err

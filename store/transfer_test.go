@@ -165,7 +165,9 @@ func TestTransferThereAndBack(t *testing.T) {
 		t.Errorf("%s rows are noted as changed", n[0])
 	}
 
-	back := filepath.Join(t.TempDir(), "new")
+	other, back := testnet.Postgres(t), filepath.Join(t.TempDir(), "new")
+	mustTransfer(t, TransferOptions{From: url, To: other, SecretKeyFile: done.KeyFile})
+	assertSame(t, "another PostgreSQL", postgresDump(t, other), want)
 	mustTransfer(t, TransferOptions{From: url, To: back, SecretKeyFile: done.KeyFile})
 	assertSame(t, "SQLite", sqliteDump(t, back), want)
 	s := openIn(t, back, Options{SecretKeyFile: done.KeyFile})
