@@ -30,7 +30,6 @@ import (
 type serveConfig struct {
 	Listen           string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" group:"Basics" help:"Address to serve on. Port 0 picks a free one."`
 	Data             string        `env:"WARREN_DATA" placeholder:"DIR" group:"Basics" help:"Data folder. Default: the platform's data folder."`
-	Store            string        `name:"store" env:"WARREN_STORE" placeholder:"postgres://HOST/NAME" group:"Data" help:"The PostgreSQL database that keeps the state, as postgres://USER@HOST:PORT/NAME. PGPASSWORD, ~/.pgpass or the configuration file give the password: a command line can be read by others. Default: warren.db in the data folder."`
 	Browser          string        `env:"WARREN_BROWSER" placeholder:"PATH" group:"Browsers" help:"The browser to run. Default: the first one found."`
 	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" group:"Browsers" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
 	BrowserMirror    string        `name:"browser-mirror" env:"WARREN_BROWSER_MIRROR" placeholder:"URL" group:"Browsers" help:"Where administrators install browsers from over the API: the folder of known-good-versions-with-downloads.json. off: not at all. Default: Chrome for Testing's own."`
@@ -52,6 +51,7 @@ type serveConfig struct {
 	StartTimeout     time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" group:"Browsers" help:"Until a started browser must take commands."`
 	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" group:"Browsers" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" group:"Browsers" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
+	Store            string        `name:"store" env:"WARREN_STORE" placeholder:"postgres://HOST/NAME" group:"Data" help:"The PostgreSQL database that keeps the state, as postgres://USER@HOST:PORT/NAME. PGPASSWORD, ~/.pgpass or the configuration file give the password: a command line can be read by others. Default: warren.db in the data folder."`
 	Snapshots        string        `default:"on" enum:"on,off" env:"WARREN_SNAPSHOTS" group:"Data" help:"Whether a profile that does not say keeps a snapshot of its data at each graceful stop."`
 	BackupEvery      time.Duration `name:"backup-every" default:"0s" env:"WARREN_BACKUP_EVERY" group:"Data" help:"Back the data folder up to --backup-to after so long, again and again, such as 24h. 0: never."`
 	BackupTo         string        `name:"backup-to" env:"WARREN_BACKUP_TO" placeholder:"DIR|s3://BUCKET/PREFIX" group:"Data" help:"The folder of these backups, best on another disk, or a bucket. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how to get into it."`
@@ -174,7 +174,7 @@ func (c *serveConfig) checkStore(f *faults) {
 		f.add("--store %w", err)
 	}
 	if c.BackupEvery != 0 {
-		f.add("--backup-every backs up the data folder, and the state is in the database of --store: leave it out, and back that up with pg_dump")
+		f.add("--backup-every backs up the data folder, and the state is in the database of --store: leave it out and use pg_dump")
 	}
 }
 

@@ -322,6 +322,7 @@ var central = map[string][]string{
 	"browser": {"Browser"},
 	"bench":   {"bench"},
 	"cli":     {"session", "command", "table"},
+	"store":   {"Store"},
 }
 
 // TestHouseCircles: the files of a package that use each other, directly or through others, are at most maxComponent.

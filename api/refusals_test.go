@@ -23,8 +23,9 @@ func (a *testAPI) kept(t testing.TB) (pages, answers int) {
 	defer db.Close()
 	used := `(SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)`
 	if testnet.OnPostgres() { // whose pages have old rows too: what all rows take
-		used = `(SELECT sum((xpath('/row/n/text()', query_to_xml(format('SELECT coalesce(sum(octet_length(t::text)), 0) / 4096 AS n FROM %I t',
-			relname), false, true, '')))[1]::text::bigint) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace)`
+		used = `(SELECT sum((xpath('/row/n/text()', query_to_xml(
+			format('SELECT coalesce(sum(octet_length(t::text)), 0) / 4096 AS n FROM %I t', relname), false, true, '')))[1]::text::bigint)
+			FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace)`
 	}
 	err := db.QueryRow("SELECT "+used+", (SELECT count(*) FROM idempotency)").Scan(&pages, &answers)
 	if err != nil {

@@ -28,11 +28,6 @@ func isLarge(file string, o Options) bool {
 	return err == nil && info.Size() > limit
 }
 
-// querier is a database, or one connection of it.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // checkPages returns ErrDamaged if the database is not intact.
 func checkPages(ctx context.Context, q querier) error {
 	var verdict string
@@ -112,4 +107,24 @@ func (c *laterCheck) stop() {
 		c.cancel()
 		<-c.done
 	}
+}
+
+func examineSchema(ctx context.Context, db querier) (schemaVersion, error) {
+	var id, tables, versions int64
+	err := db.QueryRowContext(ctx, `SELECT
+		(SELECT application_id FROM pragma_application_id),
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'),
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version')`).Scan(&id, &tables, &versions)
+	if err != nil {
+		return 0, err
+	}
+	if id != applicationID && (tables > 0 || id != 0) {
+		return 0, fmt.Errorf("%w: it is a database of another program", ErrDamaged)
+	}
+	if versions == 0 {
+		return 0, nil
+	}
+	var v schemaVersion
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&v)
+	return v, err
 }

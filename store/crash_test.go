@@ -220,7 +220,8 @@ func TestKillLeavesNoPart(t *testing.T) {
 		for i, name := range named {
 			want := map[bool]int{true: manyAtOnce}[i < writes-1]
 			var n int
-			if err := sqliteOf(t, s).readers.QueryRow("SELECT count(*) FROM profiles WHERE name = ?", name).Scan(&n); err != nil || n != want {
+			err := sqliteOf(t, s).readers.QueryRow("SELECT count(*) FROM profiles WHERE name = ?", name).Scan(&n)
+			if err != nil || n != want {
 				t.Errorf("write %d of %d: %d profiles are there, want %d (%v)", i+1, writes, n, want, err)
 			}
 		}

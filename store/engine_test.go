@@ -47,7 +47,7 @@ func try(q *Queries, fn func() error) error {
 	}
 	_, failed := q.db.ExecContext(ctx, end)
 	if s, ok := q.db.(*pgStatements); ok && err != nil && failed == nil {
-		s.Notes.Forget()
+		s.failure.Forget()
 	}
 	return cmp.Or(err, failed)
 }

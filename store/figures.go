@@ -56,13 +56,6 @@ type Figures struct {
 	Bytes, Log     int64           // of the database, and of its write-ahead log beside it
 }
 
-// Figures returns what the store has counted. It reads no table.
-func (s *Store) Figures() Figures {
-	f := Figures{Groups: s.tally.groups.Load(), Writes: s.tally.writes.Load(), Lost: s.tally.lost.Load(), Took: s.tally.took.Read()}
-	s.engine.figures(&f)
-	return f
-}
-
 // fileSize returns 0 for a file that is not there.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -81,19 +80,6 @@ func (k Key) Holder() (Holder, error) {
 		h.Expires = time.UnixMilli(*k.ExpiresAt)
 	}
 	return h, nil
-}
-
-// HolderOf is who has a key now. A key that is unknown, revoked or expired is ErrNoRow.
-func (s *Store) HolderOf(ctx context.Context, keyID string) (Holder, error) {
-	row, err := s.Read().GetKey(ctx, GetKeyParams{ID: keyID})
-	if err != nil {
-		return Holder{}, err
-	}
-	h, err := row.Holder()
-	if err == nil && (row.RevokedAt != nil || h.Expired()) {
-		err = ErrNoRow
-	}
-	return h, err
 }
 
 // Scope says which workspaces a query may see. The zero value sees none.

@@ -116,18 +116,6 @@ func (s *Store) auditNumbers(ctx context.Context, query string, args []any) (num
 	return numbers, rows.Err()
 }
 
-// auditTexts are the parts of the texts in which databases differ.
-type auditTexts interface {
-	index(name string) string // the index of the audit log, read by one of its own indexes
-	ids() string              // the values of a JSON array
-}
-
-type sqliteAudit struct{}
-
-func (sqliteAudit) index(name string) string { return "audit_index INDEXED BY " + name }
-
-func (sqliteAudit) ids() string { return "(SELECT value FROM json_each(?))" }
-
 // conditions returns the conditions of the list's filters, of the index and of the log. Each combination has a text of its own, which
 // sqlc cannot make: in one text for all SQLite would use one index for all.
 func (l AuditList) conditions(texts auditTexts) (where []string, args []any) {

@@ -359,11 +359,13 @@ func TestTotalsAreCountedSoFar(t *testing.T) {
 					many[i] = NewProfile{ID: id, Name: "Shop"}
 				}
 				p := aProfile("a", "")
-				return q.AddProfiles(ctx, InsertProfilesParams{WorkspaceID: "a", OS: p.OS, BrowserVersion: p.BrowserVersion, Tags: `["x"]`,
-					TagsKey: TagsKey([]string{"x"}), StartURLs: p.StartURLs, Timezone: p.Timezone, Locale: p.Locale, Geolocation: p.Geolocation,
-					WebRTC: p.WebRTC, BackgroundTraffic: p.BackgroundTraffic, AllowLocal: p.AllowLocal, Consistency: p.Consistency,
-					FallbackProxyIDs: p.FallbackProxyIDs, FallbackCountry: p.FallbackCountry, AllowHosts: p.AllowHosts,
-					DenyHosts: p.DenyHosts, LocalhostVia: p.LocalhostVia, Extensions: p.Extensions, Args: p.Args, Passkeys: p.Passkeys}, many)
+				shared := InsertProfilesParams{WorkspaceID: "a", OS: p.OS, BrowserVersion: p.BrowserVersion, Tags: `["x"]`,
+					TagsKey: TagsKey([]string{"x"}), StartURLs: p.StartURLs, Timezone: p.Timezone, Locale: p.Locale,
+					Geolocation: p.Geolocation, WebRTC: p.WebRTC, BackgroundTraffic: p.BackgroundTraffic, AllowLocal: p.AllowLocal,
+					Consistency: p.Consistency, FallbackProxyIDs: p.FallbackProxyIDs, FallbackCountry: p.FallbackCountry,
+					AllowHosts: p.AllowHosts, DenyHosts: p.DenyHosts, LocalhostVia: p.LocalhostVia, Extensions: p.Extensions,
+					Args: p.Args, Passkeys: p.Passkeys}
+				return q.AddProfiles(ctx, shared, many)
 			})
 		}
 	}

@@ -48,16 +48,6 @@ func TagsKey(tags []string) string {
 	return "\n" + Fold(strings.Join(tags, "\n")) + "\n"
 }
 
-// jsonText encodes a list for a query, or a place.
-func jsonText(v any) *string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings and numbers always encode
-	}
-	s := string(text)
-	return &s
-}
-
 // Page is a part of a list.
 type Page[T any] struct {
 	Rows         []T

@@ -2,15 +2,35 @@ package store
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
 )
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// schemaVersion is the number of the last migration applied to a database; 0 for an empty one.
+type schemaVersion int64
+
+// newestMigration returns the number of the last file in migrations/.
+func newestMigration() schemaVersion {
+	names, err := migrations.ReadDir("migrations") // in order
+	if err != nil {
+		panic(err) // it is a part of the program
+	}
+	number, _, _ := strings.Cut(names[len(names)-1].Name(), "_")
+	newest, _ := strconv.ParseInt(number, 10, 64) //nolint:errcheck // goose refuses a file without a number
+	return schemaVersion(newest)
+}
 
 // tellEvery is how often the log says that a migration goes on.
 const tellEvery = 5 * time.Second

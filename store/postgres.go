@@ -70,7 +70,7 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 	if e.reads, err = postgres.Open(o.Database, min(max(runtime.GOMAXPROCS(0)*2, 4), 8), postgres.Settings{ReadOnly: true}); err != nil {
 		return s, err
 	}
-	s.short, s.long = New(e.statements(e.reads, true, nil)), New(e.statements(e.reads, false, nil))
+	s.short, s.long = New(e.statements(e.reads, true)), New(e.statements(e.reads, false))
 	if err := e.prepare(ctx, dir, o); err != nil {
 		return s, explainPostgres(err)
 	}
@@ -147,10 +147,8 @@ type pgStatements struct {
 	failure *postgres.Failure // nil: outside a write
 }
 
-func (e *pgEngine) statements(on postgres.DBTX, detach bool, f *postgres.Failure) *pgStatements {
-	s := &pgStatements{Statements: postgres.NewStatements(on, e.texts, detach), failure: f}
-	s.Statements.Notes = f
-	return s
+func (e *pgEngine) statements(on postgres.DBTX, detach bool) *pgStatements {
+	return &pgStatements{Statements: postgres.NewStatements(on, e.texts, detach)}
 }
 
 // auditQueue implements recorder.
@@ -206,22 +204,23 @@ var errUnknown = errors.New("the connection was lost at the COMMIT, so that it i
 
 // try runs one transaction. cause is the first error of its statements, which the function may have turned into another.
 func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error) (cause, err error) {
-	tx, err := e.writes.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+	conn, failure, err := e.watched(ctx)
+	if err != nil {
+		return err, Typed(err)
+	}
+	defer func() {
+		_ = postgres.Watch(conn, nil)
+		_ = conn.Close() // back to the pool
+	}()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
 		return err, Typed(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after a COMMIT it does nothing; also when fn ends the goroutine
-	stmts := e.statements(tx, true, new(postgres.Failure))
-	stmts.queue = new(auditQueue)
-	q := New(stmts)
-	if err = call(fn, q); err == nil {
-		err = Typed(stmts.failure.Err()) // which the function has passed over
-	}
-	if err == nil {
-		err = Typed(e.keepEntries(ctx, q, stmts.queue.entries))
-	}
-	if err != nil {
-		return errors.Join(stmts.failure.Err(), err), err
+	stmts := e.statements(tx, true)
+	stmts.queue, stmts.failure = new(auditQueue), failure
+	if err = e.run(ctx, New(stmts), stmts, fn); err != nil {
+		return errors.Join(failure.Err(), err), err
 	}
 	if err = tx.Commit(); err != nil {
 		if fault, _, _ := postgres.FaultOf(err); fault == postgres.Gone {
@@ -232,6 +231,31 @@ func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error) (cause, err
 	return nil, nil
 }
 
+// watched takes a connection out of the pool, whose statements note their first error.
+func (e *pgEngine) watched(ctx context.Context) (*sql.Conn, *postgres.Failure, error) {
+	conn, err := e.writes.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	failure := new(postgres.Failure)
+	if err := postgres.Watch(conn, failure); err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return conn, failure, nil
+}
+
+// run calls the function of a transaction, and leaves its entries for the audit log. A function that has passed over the failure of a
+// statement fails: everything after that was refused.
+func (e *pgEngine) run(ctx context.Context, q *Queries, stmts *pgStatements, fn func(*Queries) error) error {
+	if err := call(fn, q); err != nil {
+		return err
+	}
+	if err := stmts.failure.Err(); err != nil {
+		return Typed(err)
+	}
+	return Typed(e.keepEntries(ctx, q, stmts.queue.entries))
+}
+
 // probe writes as much as a large row takes. It is no function of a write, so that it meets none.
 func (e *pgEngine) probe(ctx context.Context) error {
 	tx, err := e.writes.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
@@ -239,7 +263,7 @@ func (e *pgEngine) probe(ctx context.Context) error {
 		return Typed(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after a COMMIT it does nothing
-	err = New(e.statements(tx, false, nil)).SetSetting(ctx, SetSettingParams{Name: "ready", Value: probeText()})
+	err = New(e.statements(tx, false)).SetSetting(ctx, SetSettingParams{Name: "ready", Value: probeText()})
 	if err == nil {
 		err = tx.Commit()
 	}

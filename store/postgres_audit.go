@@ -16,7 +16,7 @@ type pgAudit struct{}
 func (pgAudit) index(string) string { return "audit_index" }
 
 func (pgAudit) ids() string {
-	return "(SELECT jsonb_array_elements_text(CAST(CAST(? AS TEXT) AS JSONB)))"
+	return "(SELECT json_array_elements_text(CAST(CAST(? AS TEXT) AS JSON)))"
 }
 
 func (e *pgEngine) audit() auditTexts { return pgAudit{} }
@@ -24,13 +24,16 @@ func (e *pgEngine) audit() auditTexts { return pgAudit{} }
 // pendingColumns are what an entry has before it is in the chain.
 const pendingColumns = "at, key_id, key_name, parent, workspace_id, action, object_id, result, remote, request_id, detail"
 
-const removePending = "DELETE FROM audit_pending WHERE n IN (SELECT CAST(jsonb_array_elements_text(CAST(CAST(? AS TEXT) AS JSONB)) AS BIGINT))"
+const insertPending = "INSERT INTO audit_pending (" + pendingColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+const removePending = "DELETE FROM audit_pending WHERE n IN " +
+	"(SELECT CAST(json_array_elements_text(CAST(CAST(? AS TEXT) AS JSON)) AS BIGINT))"
 
 // keepEntries leaves the entries of a transaction to be taken into the chain.
 func (e *pgEngine) keepEntries(ctx context.Context, q *Queries, entries []AuditEntry) error {
 	for _, a := range entries {
-		if _, err := q.db.ExecContext(ctx, "INSERT INTO audit_pending ("+pendingColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			a.At, a.KeyID, a.KeyName, a.Parent, a.WorkspaceID, a.Action, a.ObjectID, a.Result, a.Remote, a.RequestID, a.Detail); err != nil {
+		if _, err := q.db.ExecContext(ctx, insertPending, a.At, a.KeyID, a.KeyName, a.Parent, a.WorkspaceID, a.Action, a.ObjectID, a.Result,
+			a.Remote, a.RequestID, a.Detail); err != nil {
 			return err
 		}
 	}
@@ -65,7 +68,7 @@ func (e *pgEngine) chainPart(ctx context.Context) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a COMMIT it does nothing
-	q := New(e.statements(tx, false, nil))
+	q := New(e.statements(tx, false))
 	if err := e.lockChain(ctx, q); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"maps"
 	"math"
@@ -88,8 +89,8 @@ func (f *pgFollower) lead(c *catching) {
 	close(c.done)
 }
 
-// changedSince returns the xmin of its snapshot, the number below which changes were removed, and the changes of transactions from a
-// number on; one row without a change if there is none.
+// changedSince returns the changes of transactions from a number on; one row without a change if there is none. Each row has the xmin of
+// the snapshot, and the number below which changes were removed.
 const changedSince = `SELECT CAST(now.xmin AS TEXT), CAST(removed.below AS TEXT), coalesce(CAST(c.xid AS TEXT), ''), coalesce(c.kind, ''),
 	coalesce(c.id, '')
 FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin) AS now CROSS JOIN changes_removed AS removed
@@ -168,14 +169,14 @@ const keepChanges = 10 * time.Minute
 
 // purge removes the changes of transactions before the newest one that is older than keepChanges by the database's clock.
 func (f *pgFollower) purge(ctx context.Context) error {
-	tx, err := f.engine.writes.BeginTx(ctx, nil)
+	tx, err := f.engine.writes.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a COMMIT it does nothing
 	_, err = tx.ExecContext(ctx, `UPDATE changes_removed SET below = bound.xid FROM (
-	SELECT xid FROM changes WHERE at < CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) - $1
-		AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid DESC LIMIT 1) AS bound WHERE bound.xid > below`, keepChanges.Milliseconds())
+	SELECT xid FROM changes WHERE at < now_ms() - $1 AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid DESC LIMIT 1
+) AS bound WHERE bound.xid > below`, keepChanges.Milliseconds())
 	if err == nil {
 		_, err = tx.ExecContext(ctx, "DELETE FROM changes USING changes_removed WHERE xid < below")
 	}

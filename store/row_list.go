@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -62,3 +63,13 @@ func (l *rowList) quote(s string) {
 
 // text ends the list. It fails on a text that is not UTF-8.
 func (l *rowList) text() (string, error) { return string(append(l.b, ']')), l.err }
+
+// jsonText encodes a list for a query, or a place.
+func jsonText(v any) *string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	s := string(text)
+	return &s
+}

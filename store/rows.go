@@ -1,6 +1,8 @@
 package store
 
-import "context"
+import (
+	"context"
+)
 
 // Reads rows through the caches.
 
@@ -95,4 +97,17 @@ func rowsAt[T any](c *cache[T], ids []string, read func(ids string) ([]T, error)
 		}
 	}
 	return rows, nil
+}
+
+// HolderOf is who has a key now. A key that is unknown, revoked or expired is ErrNoRow.
+func (s *Store) HolderOf(ctx context.Context, keyID string) (Holder, error) {
+	row, err := s.Read().GetKey(ctx, GetKeyParams{ID: keyID})
+	if err != nil {
+		return Holder{}, err
+	}
+	h, err := row.Holder()
+	if err == nil && (row.RevokedAt != nil || h.Expired()) {
+		err = ErrNoRow
+	}
+	return h, err
 }

@@ -7,42 +7,16 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"warren/tally"
 )
 
 // FileName is the database's name in the data folder. SQLite keeps "-wal" and "-shm" files beside it.
 const FileName = "warren.db"
-
-// Options are the operator's choices.
-type Options struct {
-	// Database is the address of a PostgreSQL that servers share, as postgres://user:password@host/name
-	// (https://www.postgresql.org/docs/15/libpq-connect.html, 34.1.1.2). Empty: a SQLite file in the data folder.
-	Database string
-	// SecretKeyFile holds the key that seals secrets, as 64 hexadecimal digits. It must exist. Empty: "secret.key" in
-	// the data folder, which is created if it is missing.
-	SecretKeyFile string
-	// Logger gets migrations and reconnects. Nil: no log.
-	Logger *slog.Logger
-	// Spans takes the spans of writes. Nil: nobody traces.
-	Spans tally.Spans
-	// Warren is the version of this program. The database keeps it, so that the refusal of an older version names it.
-	// Empty: the database keeps what it has.
-	Warren string
-	// Guard is asked before the first change of a database that has an older schema. Nil: nobody is.
-	Guard Guard
-
-	checkedFirst *int64 // replaces the constant, in tests
-	unfinished   bool   // a copy that is not complete is no fault: Transfer goes on with it
-}
 
 // Store is an open database. Its methods are safe for concurrent use.
 type Store struct {
@@ -65,10 +39,10 @@ type Store struct {
 	closed sync.Once
 }
 
-// Open opens the database in dir, or that of Options.Database, creates it if it is missing, and migrates it. An existing file is examined first,
-// and left unchanged if it is rejected. Whether a large one is intact is checked while it is used: if it is not, every
-// later write fails with ErrDamaged. The error of Open is ErrNewer, ErrDamaged, ErrReadOnly, ErrDiskFull, ErrBusy,
-// ErrSecretKey or ErrUnfinished, and says what to do.
+// Open opens the database in dir, or that of Options.Database, creates it if it is missing, and migrates it. An existing
+// file is examined first, and left unchanged if it is rejected. Whether a large one is intact is checked while it is
+// used: if it is not, every later write fails with ErrDamaged. The error of Open is ErrNewer, ErrDamaged, ErrReadOnly,
+// ErrDiskFull, ErrBusy, ErrSecretKey or ErrUnfinished, and says what to do.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -106,53 +80,6 @@ func newStore(o Options) *Store {
 	return s
 }
 
-// open runs the steps of Open that change the file. On failure it closes everything it opened.
-func open(ctx context.Context, dir, path string, found schemaVersion, later bool, o Options) (s *Store, err error) {
-	s = newStore(o)
-	e := &sqliteEngine{file: path}
-	s.engine = e
-	defer func() {
-		if err != nil {
-			_ = s.close()
-			s = nil
-		}
-	}()
-	follow := newFollower(s)
-	e.writer = newWriter(openPool(dsn(path, writerPragmas), 1), o.Logger, follow, s.tally)
-	if err := migrate(ctx, path, found, o); err != nil {
-		return s, err
-	}
-	e.readers = openPool(dsn(path, readerPragmas), min(max(runtime.GOMAXPROCS(0)*2, 4), 8))
-	if err := e.readers.PingContext(ctx); err != nil {
-		return s, fmt.Errorf("open for reading: %w", err)
-	}
-	e.prepared = []*statements{newStatements(e.readers, true), newStatements(e.readers, false)}
-	s.short, s.long = New(e.prepared[0]), New(e.prepared[1])
-	follow.committed = e.prepared[0]
-	if err := e.writer.start(ctx); err != nil {
-		return s, fmt.Errorf("open for writing: %w", err)
-	}
-	if later { // after the file has its log, since a backup has none and could not get one while the check reads
-		if e.check, err = checkLater(ctx, path, o.Logger); err != nil {
-			return s, err
-		}
-	}
-	if err := s.Ready(ctx); err != nil {
-		return s, err
-	}
-	if err := s.openKeys(ctx, dir, o.SecretKeyFile); err != nil {
-		return s, err
-	}
-	e.writer.auditKey = s.audit // read with the first entry, which is written later
-	if err := errors.Join(s.keepVersion(ctx, o.Warren), s.runPendingSteps(ctx, path)); err != nil {
-		return s, err
-	}
-	if later {
-		close(e.check.begin)
-	}
-	return s, nil
-}
-
 // openKeys reads the secret key, and derives that of the audit log.
 func (s *Store) openKeys(ctx context.Context, dir, file string) (err error) {
 	if s.keys, err = openKeyring(ctx, s, dir, file); err != nil {
@@ -162,10 +89,52 @@ func (s *Store) openKeys(ctx context.Context, dir, file string) (err error) {
 	return err
 }
 
+// keepVersion notes the version that has opened the database. "" changes nothing.
+func (s *Store) keepVersion(ctx context.Context, version string) error {
+	if version == "" {
+		return nil
+	}
+	had, err := s.short.GetSetting(ctx, versionSetting)
+	if err == nil && had == version {
+		return nil
+	}
+	if err != nil && !errors.Is(err, ErrNoRow) {
+		return err
+	}
+	return s.Write(ctx, func(q *Queries) error {
+		return q.SetSetting(ctx, SetSettingParams{Name: versionSetting, Value: version})
+	})
+}
+
 // Read returns queries for short statements: a row, or a page without filters. They ignore the end of the context,
 // which saves two goroutines per statement; the context's values are kept. Errors are the driver's; Typed classifies
 // them.
 func (s *Store) Read() *Queries { return s.short }
+
+// Write runs fn in a transaction. It returns nil when the transaction is on disk, or an error when fn's changes are
+// undone. Errors of fn are returned with SQLite's errors typed as by Typed. A panic is returned as a *PanicError.
+//
+// The end of ctx withdraws a function that waits in the queue. A function that has begun runs to its end, and its
+// statements ignore ctx.
+//
+// fn may be called again after its first run was undone, since the database may find a conflict. So it begins anew each
+// time: it sets what it captures, adds to nothing, and leaves what must happen once to the caller, after Write.
+//
+// fn must be quick, since other writes wait: a thousand statements at most, or ten thousand rows of one (AddProfiles,
+// 0.3 s). It must wait only for its queries and must not call Write. It must return on an error that it does not expect, since
+// SQLite may have ended the transaction after a fault of the disk.
+func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
+	began := time.Now()
+	err := ctx.Err()
+	if err == nil {
+		err = s.engine.write(ctx, fn)
+	}
+	s.tally.wrote(began, err)
+	if errors.Is(err, ErrDiskFull) {
+		s.ready.stale.Store(true)
+	}
+	return err
+}
 
 // LoadLists loads the indexes of lists in the background. Without it the first list that needs one waits.
 func (s *Store) LoadLists() {
@@ -233,6 +202,13 @@ func (b *background) end() {
 	b.ended = true
 	b.mu.Unlock()
 	b.group.Wait()
+}
+
+// Figures returns what the store has counted. It reads no table.
+func (s *Store) Figures() Figures {
+	f := Figures{Groups: s.tally.groups.Load(), Writes: s.tally.writes.Load(), Lost: s.tally.lost.Load(), Took: s.tally.took.Read()}
+	s.engine.figures(&f)
+	return f
 }
 
 // Close waits for the writes in progress, checkpoints the log and closes the database. Later writes fail with

@@ -39,31 +39,6 @@ type write struct {
 	done  chan error // buffered: the writer never waits for a caller
 }
 
-// Write runs fn in a transaction. It returns nil when the transaction is on disk, or an error when fn's changes are
-// undone. Errors of fn are returned with SQLite's errors typed as by Typed. A panic is returned as a *PanicError.
-//
-// The end of ctx withdraws a function that waits in the queue. A function that has begun runs to its end, and its
-// statements ignore ctx.
-//
-// fn may be called again after its first run was undone, since the database may find a conflict. So it begins anew each
-// time: it sets what it captures, adds to nothing, and leaves what must happen once to the caller, after Write.
-//
-// fn must be quick, since other writes wait: a thousand statements at most, or ten thousand rows of one (AddProfiles,
-// 0.3 s). It must wait only for its queries and must not call Write. It must return on an error that it does not expect, since
-// SQLite may have ended the transaction after a fault of the disk.
-func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
-	began := time.Now()
-	err := ctx.Err()
-	if err == nil {
-		err = s.engine.write(ctx, fn)
-	}
-	s.tally.wrote(began, err)
-	if errors.Is(err, ErrDiskFull) {
-		s.ready.stale.Store(true)
-	}
-	return err
-}
-
 // write queues a function and waits for its result.
 func (w *writer) write(ctx context.Context, fn func(*Queries) error) error {
 	next := &write{fn: fn, done: make(chan error, 1)}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"unicode"
 )
@@ -19,23 +18,6 @@ type Migration struct{ From, To int64 }
 type Guard interface {
 	// BeforeMigration may read the database in the data folder. Its error ends Open, and nothing is changed.
 	BeforeMigration(ctx context.Context, m Migration) error
-}
-
-// keepVersion notes the version that has opened the database. "" changes nothing.
-func (s *Store) keepVersion(ctx context.Context, version string) error {
-	if version == "" {
-		return nil
-	}
-	had, err := s.short.GetSetting(ctx, versionSetting)
-	if err == nil && had == version {
-		return nil
-	}
-	if err != nil && !errors.Is(err, ErrNoRow) {
-		return err
-	}
-	return s.Write(ctx, func(q *Queries) error {
-		return q.SetSetting(ctx, SetSettingParams{Name: versionSetting, Value: version})
-	})
 }
 
 // longestVersion is how much of a version an error shows, in runes.

@@ -2,13 +2,16 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // Failure is the first error of the statements of a transaction. After it PostgreSQL refuses all further ones, so that a function which
-// passes over it has not done what it believes. Its methods are safe for concurrent use, and for a nil Failure.
+// passes over it has not done what it believes. Its methods are safe for concurrent use.
 type Failure struct {
 	mu  sync.Mutex
 	err error
@@ -16,9 +19,6 @@ type Failure struct {
 
 // Err returns the error; nil: no statement has failed.
 func (f *Failure) Err() error {
-	if f == nil {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
@@ -39,14 +39,19 @@ func (f *Failure) note(err error) {
 	}
 }
 
-type failureKey struct{}
+// watching is where a connection has the Failure of its transaction.
+const watching = "warren failure"
 
-// in makes the statements of a context note their errors.
-func (f *Failure) in(ctx context.Context) context.Context {
-	if f == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, failureKey{}, f)
+// Watch makes the statements of a connection note their errors; nil ends that.
+func Watch(conn *sql.Conn, f *Failure) error {
+	return conn.Raw(func(c any) error {
+		known, ok := c.(*stdlib.Conn)
+		if !ok {
+			return errors.New("the connection is none of PostgreSQL")
+		}
+		known.Conn().PgConn().CustomData()[watching] = f
+		return nil
+	})
 }
 
 // tracer notes the errors of statements, also those that come with a later row (pgx.QueryTracer).
@@ -58,8 +63,8 @@ func (tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQuery
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
-func (tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
-	if f, ok := ctx.Value(failureKey{}).(*Failure); ok && data.Err != nil {
+func (tracer) TraceQueryEnd(_ context.Context, conn *pgx.Conn, data pgx.TraceQueryEndData) {
+	if f, ok := conn.PgConn().CustomData()[watching].(*Failure); ok && f != nil && data.Err != nil {
 		f.note(data.Err)
 	}
 }

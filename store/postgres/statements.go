@@ -28,9 +28,6 @@ type Statements struct {
 	on     DBTX
 	texts  Texts
 	detach bool
-
-	// Notes takes the first error of the statements. Nil: nobody asks for it.
-	Notes *Failure
 }
 
 // NewStatements runs statements on a pool, a connection or a transaction. With detach they ignore the end of the caller's context: a
@@ -77,9 +74,9 @@ func (s *Statements) QueryRowContext(ctx context.Context, query string, args ...
 
 func (s *Statements) context(ctx context.Context) context.Context {
 	if s.detach {
-		ctx = context.WithoutCancel(ctx)
+		return context.WithoutCancel(ctx)
 	}
-	return s.Notes.in(ctx)
+	return ctx
 }
 
 func (s *Statements) text(query string) (string, error) {
