@@ -20,7 +20,8 @@ import (
 
 // Copies a whole database into another one: from SQLite to PostgreSQL or back, or from one PostgreSQL to another.
 //
-//   - The source is read in one transaction, so that all tables are of one moment. Nothing is changed in it.
+//   - The source is read in one transaction, so that all tables are of one moment. Nothing is changed in it, but that entries of the audit
+//     log which its servers have left go into the chain.
 //   - Each batch of rows is a transaction of the target. The target carries a mark until everything is copied and compared, and no server
 //     opens a database with the mark. Rows go in the order of their keys, so that the highest key says where an interrupted copy goes on.
 //   - Triggers do not run on copied rows: counters, and ids of deleted rows, are copied as they are.
@@ -81,12 +82,22 @@ type transfer struct {
 // is ErrOtherData, ErrUnfit, ErrDifferent, ErrUnfinished for a source that is half a copy itself, or one of Open. Nothing was written if
 // it is ErrUnfit or ErrOtherData. After any other error the target keeps its mark.
 func Transfer(ctx context.Context, o TransferOptions) (*Transferred, error) {
-	return transferWith(ctx, o, nil)
+	return transferWith(ctx, o, chainPending)
 }
 
 // pendingAudit takes entries of the audit log that wait for their place in the chain there. It is called with a PostgreSQL source, before
 // that is read.
 type pendingAudit func(ctx context.Context, db *sql.DB, key auditKey) error
+
+// chainPending does it as a server does.
+func chainPending(ctx context.Context, db *sql.DB, key auditKey) error {
+	texts, err := postgres.ReadTexts()
+	if err != nil {
+		return err
+	}
+	e := &pgEngine{store: &Store{audit: key}, texts: texts, writes: db, reads: db}
+	return e.chainUp(ctx)
+}
 
 func transferWith(ctx context.Context, o TransferOptions, pending pendingAudit) (_ *Transferred, err error) {
 	if o.Logger == nil {
@@ -210,25 +221,26 @@ func (t *transfer) key(canary string) (file string, ring keyring, err error) {
 	return file, ring, nil
 }
 
-// completeAudit refuses a source with entries of the audit log that are not in the chain, after pending had its turn. They are in no
-// table of SQLite.
+// completeAudit takes the entries of the audit log into the chain that servers of the source have left. SQLite has no table for them, so
+// that a source with more is refused: a server still writes to it.
 func (t *transfer) completeAudit(ctx context.Context, ring keyring, pending pendingAudit) error {
-	if pending != nil {
-		key, err := newAuditKey(ring)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(pending(ctx, t.from.pool, key), t.from.renew(ctx)); err != nil {
-			return err
-		}
+	key, err := newAuditKey(ring)
+	if err != nil {
+		return err
+	}
+	if err := pending(ctx, t.from.pool, key); err != nil {
+		return fmt.Errorf("complete the audit log: %w", err)
+	}
+	if err := t.from.renew(ctx); err != nil {
+		return err
 	}
 	var n int64
 	if err := t.from.tx.QueryRowContext(ctx, "SELECT count(*) FROM audit_pending").Scan(&n); err != nil {
 		return fmt.Errorf("read the audit log: %w", err)
 	}
 	if n > 0 {
-		return fmt.Errorf("%w: %d entries of the audit log are not in its chain yet; start its server once, which takes them "+
-			"there, and stop it", ErrUnfit, n)
+		return fmt.Errorf("%w: %d entries of the audit log are not in its chain yet, since a server writes to it; stop its servers",
+			ErrUnfit, n)
 	}
 	return nil
 }

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,7 +25,21 @@ import (
 // fullDatabase is a stopped server's data folder with rows in every table.
 func fullDatabase(t *testing.T) (dir string) {
 	t.Helper()
-	dir = filledDatabase(t, int64(newestMigration()))
+	dir = filledDatabase(t, int64(newestMigration())) // its audit log is none that a server has written
+	fillMore(t, dir)
+	return dir
+}
+
+// usedDatabase is a stopped server's data folder with some rows that it has written itself.
+func usedDatabase(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	fillMore(t, dir)
+	return dir
+}
+
+func fillMore(t *testing.T, dir string) {
+	t.Helper()
 	s := openIn(t, dir, Options{Warren: "1.2.3"})
 	ensure(t, s, "other")
 	for i := range 20 {
@@ -35,7 +51,6 @@ func fullDatabase(t *testing.T) (dir string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // sqliteDump returns all rows of a data folder's database, with generated columns.
@@ -381,28 +396,57 @@ func TestTransferIsVerified(t *testing.T) {
 // Entries of the audit log that wait for their place in the chain are not left behind.
 func TestTransferOfPendingAudit(t *testing.T) {
 	t.Parallel()
-	dir, url := fullDatabase(t), testnet.Postgres(t)
+	dir, url := usedDatabase(t), testnet.Postgres(t)
 	o := TransferOptions{From: url, To: filepath.Join(t.TempDir(), "new"), SecretKeyFile: filepath.Join(dir, secretKeyName)}
 	mustTransfer(t, TransferOptions{From: dir, To: url})
 	db := postgresDB(t, url)
 	mustExec(t, db, "INSERT INTO audit_pending (at, key_id, key_name, action, remote, request_id) VALUES (1, 'k', 'Key', 'a.b', '', '')")
-	if _, err := Transfer(t.Context(), o); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "1 entries of the audit log") {
+	nothing := func(context.Context, *sql.DB, auditKey) error { return nil }
+	_, err := transferWith(t.Context(), o, nothing)
+	if !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "1 entries of the audit log") {
 		t.Errorf("an entry waits: %v", err)
 	}
 	if _, err := os.Stat(o.To); err == nil {
 		t.Error("the refusal has made the folder")
 	}
-	keys := map[string]bool{}
-	_, err := transferWith(t.Context(), o, func(ctx context.Context, db *sql.DB, key auditKey) error {
-		keys[string(key)] = true
-		_, err := db.ExecContext(ctx, "DELETE FROM audit_pending")
-		return err
-	})
-	if err != nil {
+	mustTransfer(t, o)
+	s := openIn(t, o.To, Options{SecretKeyFile: o.SecretKeyFile})
+	entries, err := strconv.Atoi(list(t, db, "SELECT count(*) FROM audit")[0])
+	if err != nil || entries != 3 {
+		t.Fatal(entries, err)
+	}
+	assertAudit(t, s, entries, "")
+}
+
+// A server goes on with a copy in PostgreSQL, and one that is not complete it leaves alone.
+func TestServerOnATransfer(t *testing.T) {
+	t.Parallel()
+	dir, url := usedDatabase(t), testnet.Postgres(t)
+	o := TransferOptions{From: dir, To: url, batch: 1}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.copied = func(string) { cancel() }
+	if _, err := Transfer(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	s := openIn(t, o.To, Options{SecretKeyFile: o.SecretKeyFile})
-	if !maps.Equal(keys, map[string]bool{string(s.audit): true}) {
-		t.Error("the key of the audit log is another one")
+	server := Options{Database: url, SecretKeyFile: filepath.Join(dir, secretKeyName)}
+	if s, err := Open(t.Context(), t.TempDir(), server); !errors.Is(err, ErrUnfinished) {
+		t.Errorf("a server opens half a copy: %v, %v", s, err)
 	}
+	o.copied = nil
+	mustTransfer(t, o)
+	there, here := openIn(t, t.TempDir(), server), openIn(t, dir, Options{})
+	if got, want := listed(t, there), listed(t, here); len(want) < 20 || !maps.EqualFunc(got, want, func(a, b Profile) bool {
+		return reflect.DeepEqual(a, b)
+	}) {
+		t.Errorf("profiles: %v, want %v", got, want)
+	}
+	n, fault, err := here.CheckAudit(t.Context())
+	if err != nil || fault != "" {
+		t.Fatal(n, fault, err)
+	}
+	assertAudit(t, there, n, "")
+	assertCounters(t, there)
+	putProfile(t, there, aProfile("other", "new"))
+	record(t, there, entryOf(7))
+	assertAudit(t, there, n+1, "")
 }
