@@ -178,8 +178,11 @@ func (e *pgEngine) write(ctx context.Context, fn func(*Queries) error) error {
 // ErrUnique or ErrReference. The function is run once more then: it may have a better answer now that it sees the row.
 func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 	began, lost, seen := time.Now(), 0, false
+	if practises {
+		_, _ = e.try(ctx, fn, (*sql.Tx).Rollback)
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, longestPause) {
-		cause, err := e.try(ctx, fn)
+		cause, err := e.try(ctx, fn, (*sql.Tx).Commit)
 		switch fault, _, _ := postgres.FaultOf(cause); {
 		case err == nil:
 			e.store.tally.committed(1)
@@ -202,8 +205,8 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 // errUnknown is a COMMIT without an answer.
 var errUnknown = errors.New("the connection was lost at the COMMIT, so that it is not known whether the change was made")
 
-// try runs one transaction. cause is the first error of its statements, which the function may have turned into another.
-func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error) (cause, err error) {
+// try runs one transaction up to its end. cause is the first error of its statements, which the function may have turned into another.
+func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error, end func(*sql.Tx) error) (cause, err error) {
 	conn, failure, err := e.watched(ctx)
 	if err != nil {
 		return err, Typed(err)
@@ -222,7 +225,7 @@ func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error) (cause, err
 	if err = e.run(ctx, New(stmts), stmts, fn); err != nil {
 		return errors.Join(failure.Err(), err), err
 	}
-	if err = tx.Commit(); err != nil {
+	if err = end(tx); err != nil {
 		if fault, _, _ := postgres.FaultOf(err); fault == postgres.Gone {
 			return err, fmt.Errorf("%w: %w", errUnknown, Typed(err))
 		}

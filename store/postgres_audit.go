@@ -73,7 +73,7 @@ func (e *pgEngine) chainPart(ctx context.Context) error {
 		return err
 	}
 	entries, numbers, err := pendingEntries(ctx, q)
-	if err != nil {
+	if err != nil || len(entries) == 0 { // another server was first
 		return err
 	}
 	chain, err := e.store.audit.readLast(ctx, q)

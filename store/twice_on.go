@@ -14,6 +14,9 @@ import (
 // fails. All of these runs are undone. A function that must not be called again then shows. PostgreSQL has one called
 // again after a conflict, which may end it at any statement or at the COMMIT.
 
+// practises says whether functions are run for practice on PostgreSQL: once whole.
+const practises = true
+
 // practise runs fn inside the savepoint of a connection, and rolls back to that. exec executes a statement on it. What fn
 // returns is dropped, panics included. The returned error means that the whole transaction is lost.
 func practise(conn DBTX, exec func(string) error, fn func(*Queries) error) (lost error) {
