@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -78,8 +79,11 @@ func (m *Manager) recordAndRelease(r *run, end *End) {
 	}
 }
 
-// writeEnd writes the end of a run or its start. If the write fails, the end becomes pending, and the shim's own report
-// stays for the next server.
+// retryEvery is the pause before pending ends are tried again.
+const retryEvery = time.Second
+
+// writeEnd writes the end of a run or its start. If the write fails, the end becomes pending and is tried again each second. The shim's
+// own report stays for the next server.
 func (m *Manager) writeEnd(profileID string, o *pendingEnd) {
 	if m.flushOne(profileID, o) == nil {
 		m.dropFlushed(profileID, o)
@@ -88,6 +92,31 @@ func (m *Manager) writeEnd(profileID string, o *pendingEnd) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pendingEnds[profileID] = append(m.pendingEnds[profileID], o)
+	if !m.retrying && !m.closing {
+		m.retrying = true
+		m.wg.Go(m.retryPending)
+	}
+}
+
+// retryPending writes pending ends until none is left. What prevented it is mostly a database that did not answer.
+func (m *Manager) retryPending() {
+	tick := time.NewTicker(retryEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-m.ctx.Done():
+			return
+		}
+		m.flushPending("")
+		m.mu.Lock()
+		m.retrying = len(m.pendingEnds) > 0
+		goesOn := m.retrying
+		m.mu.Unlock()
+		if !goesOn {
+			return
+		}
+	}
 }
 
 // dropFlushed removes an end that was written. Older pending ends are marked superseded, or dropped if they are only a

@@ -52,6 +52,7 @@ type Manager struct {
 	byProfile     map[string]*run
 	byCap         map[[32]byte]*Capability // by the secret's SHA-256
 	pendingEnds   map[string][]*pendingEnd // by profile, oldest first
+	retrying      bool                     // they are tried again
 	pickedProxies map[string]string        // by profile: the proxy picked by tag for its run or for its pending start
 	pickMu        sync.Mutex               // held while a proxy is picked
 	flushing      sync.Mutex               // held while pending ends are written

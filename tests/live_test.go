@@ -118,6 +118,9 @@ func (g *testbed) environ() []string {
 	env := []string{"HOME=" + g.dir, "TMPDIR=" + filepath.Join(g.dir, "t"), "TMP=" + filepath.Join(g.dir, "t"),
 		"TEMP=" + filepath.Join(g.dir, "t"),
 		"WARREN_API_KEY=" + liveKey, "GORACE=log_path=" + filepath.Join(g.dir, "race")}
+	if url := testnet.DatabaseOf(g.t, g.data); url != "" {
+		env = append(env, "WARREN_STORE="+url)
+	}
 	for _, name := range []string{"PATH", "SystemRoot", "LANG", "WARREN_BROWSER", "LD_LIBRARY_PATH"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
