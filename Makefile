@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race twice fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
+.PHONY: build man demo test test-long busy check race twice postgres fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -103,6 +103,12 @@ race: browser
 # twice runs the function of each write of the tests several times, as PostgreSQL does after a conflict (store/twice_on.go).
 twice: browser tools
 	go test -tags twice -count=1 -p 1 -timeout 40m ./store ./webhooks ./schedules ./pool ./snapshots ./runs ./api .
+
+# postgres runs the suites of what keeps state on a PostgreSQL that they start, each function of a write twice. Tests of the SQLite file
+# are left out. Without PostgreSQL on the machine all are skipped, and say so.
+OF_THE_FILE := ^Test(Upgrade|Kill|Power|OldAudit|OldRotate|Settle|Paths|SecretKey$$|TornAudit|ManyProfiles|Both)
+postgres: tools
+	WARREN_TEST_STORE=postgres go test -tags twice -count=1 -timeout 40m -skip '$(OF_THE_FILE)' ./store ./runs ./schedules ./webhooks ./api
 
 # fuzz feeds readers of what strangers send with changed input, for FUZZTIME each (10m). In memory nothing waits for the disk.
 fuzz: export TMPDIR := $(if $(wildcard /dev/shm),/dev/shm,$(TMPDIR))

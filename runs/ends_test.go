@@ -60,7 +60,7 @@ func TestCancelledStartIsWrittenLater(t *testing.T) {
 		wantCode(t, err, "profile_busy")
 	}()
 	await(t, "the start is written", func() bool { return a.row(id).Status == "starting" })
-	a.rewrite(refuseStatus)
+	a.refuseStatus()
 	if _, ran, err := a.Stop(t.Context(), id, false); err != nil || !ran {
 		t.Errorf("the stop: %v, %v", ran, err)
 	}
@@ -71,7 +71,7 @@ func TestCancelledStartIsWrittenLater(t *testing.T) {
 	if got := a.row(id).Status; got != "starting" {
 		t.Fatalf("the database says %s: it took the write", got)
 	}
-	a.rewrite(allowStatus)
+	a.allowStatus()
 	a.flushPending("")
 	if got := a.row(id).Status; got != "stopped" || len(a.pendingEnds) != 0 {
 		t.Errorf("in the end the database says %s, pending is %v", got, a.pendingEnds)
@@ -116,17 +116,17 @@ func TestPendingEndsKeepTheirOrder(t *testing.T) {
 			return &pendingEnd{name: Name(run), end: &End{RunID: run, StartedAt: Millis(at), EndedAt: Millis(at + 1),
 				Status: status, Reason: reason}}
 		}
-		a.rewrite(refuseStatus)
+		a.refuseStatus()
 		m.writeEnd(id, end(first, "failed", "crashed", 1000))
 		if newerFirst {
-			a.rewrite(allowStatus)
+			a.allowStatus()
 			m.writeEnd(id, end(second, "stopped", "stopped", 2000))
 		} else {
 			m.writeEnd(id, end(second, "stopped", "stopped", 2000))
 			if last := m.pendingEndOf(id, first); last == nil || last.Reason != "crashed" {
 				t.Errorf("meanwhile the first run's end is %+v", last)
 			}
-			a.rewrite(allowStatus)
+			a.allowStatus()
 		}
 		if got := a.status(id); got != "stopped" {
 			t.Errorf("newer first %v: the profile shows %s", newerFirst, got)
@@ -201,14 +201,14 @@ func TestEndFoundAtBootIsWrittenLater(t *testing.T) {
 	a := newRig(t)
 	id := a.newProfile()
 	run := a.runOf(id, 1000)
-	next := a.again(func() { a.rewrite(refuseStatus) })
+	next := a.again(func() { a.refuseStatus() })
 	if status, running := next.Status(id, "running"); status != "failed" || running != nil {
 		t.Errorf("the profile shows %s, %+v", status, running)
 	}
 	if got := next.row(id).Status; got != "running" {
 		t.Fatalf("the database says %s: it took the write", got)
 	}
-	next.rewrite(allowStatus)
+	next.allowStatus()
 	next.flushPending("")
 	row := next.row(id)
 	if row.Status != "failed" || row.LastRun == nil || !strings.Contains(*row.LastRun, run) {

@@ -237,11 +237,25 @@ func await(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// A trigger that refuses writes of a status, like a full disk.
-const (
-	refuseStatus = `CREATE TRIGGER refused BEFORE UPDATE OF status ON profiles BEGIN SELECT RAISE(ABORT, 'no status is written'); END`
-	allowStatus  = `DROP TRIGGER refused`
-)
+// refuseStatus makes a trigger that refuses writes of a status, like a full disk. allowStatus removes it.
+func (r *rig) refuseStatus() {
+	r.t.Helper()
+	if !testnet.OnPostgres() {
+		r.rewrite(`CREATE TRIGGER refused BEFORE UPDATE OF status ON profiles BEGIN SELECT RAISE(ABORT, 'no status is written'); END`)
+		return
+	}
+	r.rewrite(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no status is written'; END $$`)
+	r.rewrite(`CREATE TRIGGER refused BEFORE UPDATE OF status ON profiles FOR EACH ROW EXECUTE FUNCTION refuse()`)
+}
+
+func (r *rig) allowStatus() {
+	r.t.Helper()
+	if !testnet.OnPostgres() {
+		r.rewrite(`DROP TRIGGER refused`)
+		return
+	}
+	r.rewrite(`DROP FUNCTION refuse() CASCADE`)
+}
 
 // everyone is a key with access to all workspaces.
 var everyone = Asker{Sees: store.All()}
