@@ -28,6 +28,7 @@ var bookkeeping = map[string]string{
 	"proxy_missing":   "set when the proxy is deleted",
 	"status":          "of the run",
 	"last_run":        "of the run",
+	"node_id":         "set at the first start",
 	"last_started_at": "of the run",
 	"disk_bytes":      "of the run",
 	"head_id":         "of the last snapshot, roll-back or clone",

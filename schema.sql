@@ -159,6 +159,7 @@ CREATE TABLE profiles (
     start_with_server INTEGER NOT NULL DEFAULT 0 CHECK (start_with_server IN (0, 1)), -- started when the server is up
     limits          TEXT    CHECK (limits IS NULL OR (json_valid(limits) AND json_type(limits) = 'object')), -- memoryMb, cpuPercent, pids; NULL, or absent: the server's
     freeze_after    INTEGER CHECK (freeze_after >= 0), -- seconds until a run that nobody needs is frozen; 0: never; NULL: the server's
+    node_id         TEXT,                        -- the server whose disk has its data: set at the first start; NULL: none yet, and always so with SQLite. No foreign key: the data may come back with a node that was removed
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
@@ -180,6 +181,9 @@ CREATE INDEX profiles_with_extensions ON profiles (workspace_id, id) WHERE exten
 
 -- The profiles that start with the server, in the order of their creation.
 CREATE INDEX profiles_with_server ON profiles (created_at, id) WHERE start_with_server = 1;
+
+-- The profiles whose data a node has: searched when it is removed. With SQLite it stays empty.
+CREATE INDEX profiles_of_node ON profiles (node_id, id) WHERE node_id IS NOT NULL;
 
 -- Running and failed profiles: few rows, read at every boot.
 CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stopped';
@@ -511,6 +515,25 @@ CREATE INDEX idempotency_of_key ON idempotency (key_id, created_at);
 
 -- The purge after 24 hours.
 CREATE INDEX idempotency_created ON idempotency (created_at);
+
+-- The servers that share this database; with SQLite there is none. A server makes its row when it starts, and moves the beat while it
+-- serves. Times are of the database's clock, so that no two machines' clocks are compared.
+CREATE TABLE nodes (
+    id          TEXT    NOT NULL PRIMARY KEY,      -- kept in the server's data folder
+    name        TEXT    NOT NULL,
+    address     TEXT    NOT NULL,                  -- a URL
+    version     TEXT    NOT NULL,                  -- of warren
+    incarnation TEXT    NOT NULL,                  -- changes with each start of the process
+    beat        INTEGER NOT NULL DEFAULT 1,        -- a counter, which moves every few seconds
+    beat_at     INTEGER NOT NULL,                  -- when it moved last, in milliseconds
+    started_at  INTEGER NOT NULL,
+    stopped     INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0, 1)), -- it ended in order, so that nobody waits for its beat
+    capacity    INTEGER NOT NULL DEFAULT 0 CHECK (capacity >= 0), -- browsers that may run at once; 0: no limit
+    running     INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
+    browsers    TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(browsers) AND json_type(browsers) = 'array'), -- {"system", "version"} each
+    labels      TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(labels) AND json_type(labels) = 'object'),
+    draining    INTEGER NOT NULL DEFAULT 0 CHECK (draining IN (0, 1)) -- it takes no new starts; kept over a restart
+) STRICT;
 
 -- Settings of this installation, such as the canary that tells whether the secret key fits.
 CREATE TABLE settings (

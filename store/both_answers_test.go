@@ -170,8 +170,15 @@ func answer(results []reflect.Value) (rows []string, err error) {
 	return []string{asJSON(v.Interface())}, err
 }
 
-// asJSON is a value as JSON. The numbers of checks and the times of deletions are not the same in both.
+// asJSON is a value as JSON. The numbers of checks and times of the databases' clocks are not the same in both.
 func asJSON(v any) string {
+	if node, ok := v.(Node); ok {
+		node.BeatAt, node.StartedAt = seen(node.BeatAt), seen(node.StartedAt)
+		v = node
+	}
+	if n, ok := v.(int64); ok {
+		v = seen(n)
+	}
 	if check, ok := v.(ProxyCheck); ok {
 		check.Seq = 0
 		v = check
@@ -190,7 +197,7 @@ func asJSON(v any) string {
 	return strings.ReplaceAll(string(out), ":null", `:""`)
 }
 
-// seen is the time of a pack: a small number that the test made, or now.
+// seen is a time: a small number that the test made, or now.
 func seen(at int64) int64 {
 	if at > 1e9 {
 		return -1
@@ -223,7 +230,7 @@ func tableRows(t *testing.T, tx *sql.Tx, table string) (out []string) {
 			switch column := table + "." + name; column {
 			case "proxy_checks.seq", "deleted.at":
 				continue
-			case "packs.seen_at":
+			case "packs.seen_at", "nodes.beat_at", "nodes.started_at":
 				values[i] = seen(values[i].(int64))
 			}
 			if b, ok := values[i].([]byte); ok {

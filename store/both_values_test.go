@@ -131,7 +131,8 @@ func words(field string) []string {
 		"LastRun":     {`{"status":"running","a":[1,2]}`, `{"a":"é\"","status":"running"}`, `{"status":"done"}`, `[]`},
 		"ExtensionID": {strings.Repeat("e", 32)}, "Sha256": {strings.Repeat("1", 64), strings.Repeat("2", 64)},
 		"Extensions": {"[]", `[{"id":"a"}]`, `[{"id":"b","x":1},{"id":"a"}]`, `[{"x":1}]`},
-		"Numbers":    {"[]", "[1,2]", "[3,1,9]"}, "Tries": {"[]", "[1]"},
+		"Browsers":   {"[]", `[{"version":"1"}]`}, "Labels": {"{}", `{"a":"b"}`}, "Incarnation": {"a", "b"},
+		"Numbers": {"[]", "[1,2]", "[3,1,9]"}, "Tries": {"[]", "[1]"},
 	}[field]
 }
 

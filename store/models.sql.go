@@ -94,6 +94,23 @@ type Key struct {
 	Parent     *string
 }
 
+type Node struct {
+	ID          string
+	Name        string
+	Address     string
+	Version     string
+	Incarnation string
+	Beat        int64
+	BeatAt      int64
+	StartedAt   int64
+	Stopped     bool
+	Capacity    int64
+	Running     int64
+	Browsers    string
+	Labels      string
+	Draining    bool
+}
+
 type Pack struct {
 	Name        string
 	WorkspaceID string
@@ -160,6 +177,7 @@ type Profile struct {
 	StartWithServer   bool
 	Limits            *string
 	FreezeAfter       *int64
+	NodeID            *string
 }
 
 type Proxy struct {

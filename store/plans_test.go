@@ -21,6 +21,7 @@ var plainScans = map[string]string{
 	"countSchedules":     "schedules are few",
 	"countWebhooks":      "webhooks are few",
 	"listAllWebhooks":    "webhooks are few",
+	"listNodes":          "nodes are few",
 	"interruptSchedules": "schedules are few, and it is done once, at the boot",
 	"countKept":          "a backup reads everything anyway",
 	"listMissingHeads":   "the check reads everything anyway",
@@ -91,7 +92,7 @@ func queriesByName(t *testing.T) map[string]string {
 }
 
 var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|templates|schedules|idempotency|snapshots|` +
-	`webhooks|webhook_deliveries|packs|snapshot_packs)(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
+	`webhooks|webhook_deliveries|packs|snapshot_packs|nodes)(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
 
 // walksItsPartialIndex are the queries that may walk a whole index, because it holds few rows.
 var walksItsPartialIndex = map[string]string{

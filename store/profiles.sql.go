@@ -226,7 +226,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -291,12 +291,13 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.StartWithServer,
 		&i.Limits,
 		&i.FreezeAfter,
+		&i.NodeID,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -362,12 +363,13 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.StartWithServer,
 		&i.Limits,
 		&i.FreezeAfter,
+		&i.NodeID,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -439,6 +441,7 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.StartWithServer,
 			&i.Limits,
 			&i.FreezeAfter,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}
@@ -466,7 +469,7 @@ INSERT INTO profiles (
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
     ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 `
 
 type InsertProfileParams struct {
@@ -613,6 +616,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.StartWithServer,
 		&i.Limits,
 		&i.FreezeAfter,
+		&i.NodeID,
 	)
 	return i, err
 }
@@ -909,7 +913,7 @@ func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfiles
 }
 
 const listProfilesFromTo = `-- name: ListProfilesFromTo :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
 WHERE id >= CAST(?1 AS TEXT) AND id <= CAST(?2 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY id
@@ -983,6 +987,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 			&i.StartWithServer,
 			&i.Limits,
 			&i.FreezeAfter,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}
@@ -998,7 +1003,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
@@ -1063,6 +1068,7 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.StartWithServer,
 			&i.Limits,
 			&i.FreezeAfter,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}
@@ -1419,7 +1425,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 `
 
 type RestoreProfileParams struct {
@@ -1482,6 +1488,7 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.StartWithServer,
 		&i.Limits,
 		&i.FreezeAfter,
+		&i.NodeID,
 	)
 	return i, err
 }
@@ -1545,7 +1552,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 `
 
 type TrashProfileParams struct {
@@ -1609,6 +1616,7 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.StartWithServer,
 		&i.Limits,
 		&i.FreezeAfter,
+		&i.NodeID,
 	)
 	return i, err
 }
@@ -1625,7 +1633,7 @@ UPDATE profiles SET
     args = ?30, extensions = ?31, passkeys = ?32, start_with_server = ?33, limits = ?34, freeze_after = ?35, sources = ?36, updated_at = ?37, revision = revision + 1
 WHERE id = ?38 AND revision = ?39 AND trashed_at IS NULL
   AND (CAST(?40 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?40)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 `
 
 type UpdateProfileParams struct {
@@ -1769,6 +1777,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.StartWithServer,
 		&i.Limits,
 		&i.FreezeAfter,
+		&i.NodeID,
 	)
 	return i, err
 }

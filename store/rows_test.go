@@ -241,7 +241,7 @@ func TestSizeOfARow(t *testing.T) {
 		switch v := reflect.ValueOf(&row).Elem().Field(i); {
 		case slices.Contains([]string{"ID", "WorkspaceID", "OS", "BrowserVersion", "Status", "ProxyID", "Timezone", "Geolocation",
 			"Screen", "WebRTC", "BackgroundTraffic", "Consistency", "FallbackCountry", "Snapshots", "HeadID", "Passkeys",
-			"TemplateID", "Limits"}, fields.Field(i).Name):
+			"TemplateID", "Limits", "NodeID"}, fields.Field(i).Name):
 			continue // bounded by validation
 		case v.Kind() == reflect.String:
 			v.SetString(text)

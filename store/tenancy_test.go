@@ -102,6 +102,10 @@ var internalQueries = map[string]string{
 	"InsertExtension":         "the row names its workspace, which the caller has checked against the key",
 	"ListExtensionsOfProfile": "for a profile, which was read under the key's workspaces; they are of its workspace",
 	"ListPackages":            "the sweep at the boot, of every workspace",
+	"PlaceProfile":            "by a start, whose profile was read under the key's workspaces",
+	"CountProfilesOfNode":     "for keys of the scope admin and of all workspaces",
+	"UnplaceProfiles":         "for keys of the scope admin and of all workspaces",
+	"ListOpenRunsOfNode":      "for keys of the scope admin and of all workspaces",
 	"HasPackage":              "after DeleteExtension, which has the key's workspaces",
 }
 

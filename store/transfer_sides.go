@@ -53,7 +53,10 @@ func (d sqlDialect) keepsNoNUL() bool { return d.postgres }
 // rowsAtOnce is how many rows a statement inserts.
 func (d sqlDialect) rowsAtOnce(columns int) int { return max(1, transferParams/columns) }
 
-// columns returns the columns of a table but for those that are generated, in the order of the table.
+// notCopied is the column of the server whose disk has a profile's data. A copy of the database goes to servers with other disks.
+const notCopied = "profiles.node_id"
+
+// columns returns the columns of a table but for those that are generated or not copied, in the order of the table.
 func (d sqlDialect) columns(ctx context.Context, on DBTX, table string) (out []string, err error) {
 	query := "SELECT name FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0 ORDER BY cid"
 	if d.postgres {
@@ -61,7 +64,9 @@ func (d sqlDialect) columns(ctx context.Context, on DBTX, table string) (out []s
 			"AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"
 	}
 	err = each(ctx, on, query, nil, func(row []any) error {
-		out = append(out, row[0].(string)) //nolint:forcetypeassert // a text
+		if name := row[0].(string); table+"."+name != notCopied { //nolint:forcetypeassert // a text
+			out = append(out, name)
+		}
 		return nil
 	})
 	if err == nil && len(out) == 0 {

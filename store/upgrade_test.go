@@ -156,6 +156,12 @@ func rowsSince() map[int64][]string {
 		},
 		19: {"INSERT INTO webhooks (id, url, secret, events, created_at, updated_at) VALUES ('ws', x'01', x'02', '[\"*\"]', 1, 2)"},
 		20: {"UPDATE profiles SET freeze_after = 600 WHERE id = 'p'"},
+		21: {
+			"UPDATE profiles SET node_id = 'n' WHERE id = 'p'",
+			"INSERT INTO nodes (id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, " +
+				"browsers, labels, draining) VALUES ('n', 'Node', 'http://127.0.0.1:7777', '1.0', 'i', 2, 3, 4, 1, 5, 6, " +
+				`'[{"version":"156"}]', '{"zone":"a"}', 1)`,
+		},
 	}
 }
 

@@ -14,7 +14,7 @@ INSERT INTO profiles (
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
 
 -- name: AddProfile :exec
 INSERT INTO profiles (
@@ -52,7 +52,7 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 FROM profiles
 WHERE id >= $1::text AND id <= $2::text AND trashed_at IS NULL
   AND ($3::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($3::text::json))))
@@ -63,7 +63,7 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 FROM profiles
 WHERE id = $1 AND trashed_at IS NULL
   AND ($2::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));
@@ -73,7 +73,7 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 FROM profiles
 WHERE id = $1
   AND ($2::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));
@@ -95,7 +95,7 @@ RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, 
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
 
 -- name: SetProfileStatus :execrows
 UPDATE profiles SET
@@ -115,7 +115,7 @@ RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, 
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
 
 -- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
@@ -125,7 +125,7 @@ RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, 
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
 
 -- name: DeleteProfile :execrows
 DELETE FROM profiles
@@ -146,7 +146,7 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 FROM profiles WHERE status <> 'stopped' ORDER BY status, id;
 
 -- name: ResetStatus :execrows
@@ -180,7 +180,7 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
 FROM profiles
 WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)))
   AND ($2::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));

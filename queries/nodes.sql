@@ -1,0 +1,50 @@
+-- name: ClaimNode :exec
+-- ClaimNode makes the row of a server that starts, or takes it over. Whether it is draining stays as it was.
+INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels)
+VALUES (@id, @name, @address, @version, @incarnation, CAST(unixepoch('subsec') * 1000 AS INTEGER),
+    CAST(unixepoch('subsec') * 1000 AS INTEGER), @capacity, @labels)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address, version = excluded.version,
+    incarnation = excluded.incarnation, beat = nodes.beat + 1, beat_at = excluded.beat_at, started_at = excluded.started_at,
+    stopped = 0, capacity = excluded.capacity, labels = excluded.labels;
+
+-- name: BeatNode :one
+-- BeatNode moves the beat. It returns no row if the row is gone or another process has taken it over.
+UPDATE nodes SET beat = beat + 1, beat_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), running = @running, browsers = @browsers
+WHERE id = @id AND incarnation = @incarnation
+RETURNING draining;
+
+-- name: StopNode :execrows
+-- StopNode records that the server ended in order.
+UPDATE nodes SET stopped = 1, running = @running WHERE id = @id AND incarnation = @incarnation;
+
+-- name: GetNode :one
+SELECT * FROM nodes WHERE id = @id;
+
+-- name: ListNodes :many
+SELECT * FROM nodes ORDER BY name, id;
+
+-- name: DrainNode :execrows
+UPDATE nodes SET draining = @draining WHERE id = @id;
+
+-- name: DeleteNode :execrows
+DELETE FROM nodes WHERE id = @id;
+
+-- name: DatabaseTime :one
+-- DatabaseTime returns the time of the database's clock, in milliseconds.
+SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER);
+
+-- name: PlaceProfile :execrows
+-- PlaceProfile records which server has a profile's data. A profile that has one already stays there.
+UPDATE profiles SET node_id = CAST(@node_id AS TEXT) WHERE id = @id AND node_id IS NULL;
+
+-- name: CountProfilesOfNode :one
+SELECT count(*) FROM profiles WHERE node_id = CAST(@node_id AS TEXT);
+
+-- name: UnplaceProfiles :execrows
+-- UnplaceProfiles gives up the data that a server has.
+UPDATE profiles SET node_id = NULL WHERE node_id = CAST(@node_id AS TEXT);
+
+-- name: ListOpenRunsOfNode :many
+-- ListOpenRunsOfNode returns the runs without an end of the profiles whose data a server has.
+SELECT runs.* FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE profiles.node_id = CAST(@node_id AS TEXT) AND runs.ended_at IS NULL;

@@ -1,0 +1,46 @@
+-- name: ClaimNode :exec
+INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels)
+VALUES ($1, $2, $3, $4, $5, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $6, $7)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address, version = excluded.version,
+    incarnation = excluded.incarnation, beat = nodes.beat + 1, beat_at = excluded.beat_at, started_at = excluded.started_at,
+    stopped = 0, capacity = excluded.capacity, labels = excluded.labels;
+
+-- name: BeatNode :one
+UPDATE nodes SET beat = beat + 1, beat_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint, running = $1, browsers = $2
+WHERE id = $3 AND incarnation = $4
+RETURNING draining;
+
+-- name: StopNode :execrows
+UPDATE nodes SET stopped = 1, running = $1 WHERE id = $2 AND incarnation = $3;
+
+-- name: GetNode :one
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining
+FROM nodes WHERE id = $1;
+
+-- name: ListNodes :many
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining
+FROM nodes ORDER BY name, id;
+
+-- name: DrainNode :execrows
+UPDATE nodes SET draining = $1 WHERE id = $2;
+
+-- name: DeleteNode :execrows
+DELETE FROM nodes WHERE id = $1;
+
+-- name: DatabaseTime :one
+SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+
+-- name: PlaceProfile :execrows
+UPDATE profiles SET node_id = $1::text WHERE id = $2 AND node_id IS NULL;
+
+-- name: CountProfilesOfNode :one
+SELECT count(*) FROM profiles WHERE node_id = $1::text;
+
+-- name: UnplaceProfiles :execrows
+UPDATE profiles SET node_id = NULL WHERE node_id = $1::text;
+
+-- name: ListOpenRunsOfNode :many
+SELECT runs.id, runs.profile_id, runs.workspace_id, runs.started_at, runs.ended_at, runs.outcome, runs.record
+FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE profiles.node_id = $1::text AND runs.ended_at IS NULL;
