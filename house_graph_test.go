@@ -17,13 +17,15 @@ const anything = "anything"
 // mayImport is the table of docs/architecture.md: a package may import those beside it, and no others of ours.
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem",
-		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "cli", "service", "metrics", "tally", "traces"},
-	"api": {"comeover", "userdata", "schedules", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
+		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "nodes", "cli", "service", "metrics", "tally",
+		"traces"},
+	"api": {"comeover", "userdata", "schedules", "nodes", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
 		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
 	"runs": {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk",
 		"cgroup", "tally"},
 	"snapshots":      {"archive", "packs", "events", "problem", "store", "disk"},
 	"schedules":      {"runs", "snapshots", "pool", "events", "problem", "store"},
+	"nodes":          {"runs", "problem", "store"},
 	"webhooks":       {"pool", "events", "problem", "store", "proxy"},
 	"pool":           {"events", "problem", "store", "proxy", "tally"},
 	"shim/shimtest":  {"shim"},
@@ -59,7 +61,7 @@ var testsImport = map[string][]string{
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.
 var testnetUsers = []string{"main", "api", "runs", "snapshots", "store", "store/postgres", "shim", "browser", "browser/live",
-	"browser/builds", "archive", "packs", "schedules", "webhooks", "cli", "cgroup", "tests"}
+	"browser/builds", "archive", "packs", "schedules", "webhooks", "nodes", "cli", "cgroup", "tests"}
 
 // TestHouseImports holds every package, with its tests, to the table of imports.
 func TestHouseImports(t *testing.T) {

@@ -74,7 +74,7 @@ func (m *Manager) Pressure() Pressure {
 		RecentRejected: refused, Warm: m.warm.countReady(),
 		CPU: CPU{Cores: runtime.NumCPU(), Load1: loadAverage(), Percent: m.machine.sample(time.Now())}, Memory: machineMemory()}
 	m.mu.Lock()
-	closing := m.closing
+	closing := m.closing || m.refusal != nil
 	for _, r := range m.byProfile {
 		r.mu.Lock()
 		if r.answer != nil {

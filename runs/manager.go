@@ -57,6 +57,7 @@ type Manager struct {
 	pickMu        sync.Mutex               // held while a proxy is picked
 	flushing      sync.Mutex               // held while pending ends are written
 	closing       bool
+	refusal       *problem.Error // of every start; nil: none
 	wg            sync.WaitGroup
 
 	found   atomic.Pointer[foundBrowser]
@@ -158,6 +159,9 @@ func (m *Manager) claim(r *run) (*run, bool, error) {
 	}
 	if have := m.byProfile[r.profileID]; have != nil {
 		return have, false, nil
+	}
+	if err := m.mayStart(); err != nil && !r.isHold {
+		return nil, false, err
 	}
 	if r.refused != nil {
 		return nil, false, r.refused
@@ -373,4 +377,24 @@ func (m *Manager) awaitHolds(ctx context.Context) {
 func (m *Manager) Wait() {
 	m.wg.Wait()
 	m.groups.tree.Close()
+}
+
+// Refuse makes every start and restart fail with p; nil: starts are taken. What runs or starts already goes on.
+func (m *Manager) Refuse(p *problem.Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refusal = p
+}
+
+// mayStart returns why no run may begin; nil: it may. The caller holds m.mu.
+func (m *Manager) mayStart() error {
+	if m.refusal != nil {
+		return m.refusal
+	}
+	return nil
+}
+
+// CountRuns returns how many profiles run or stop now.
+func (m *Manager) CountRuns() int {
+	return count(&m.census.at[running]) + count(&m.census.at[stopping])
 }

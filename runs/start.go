@@ -408,6 +408,9 @@ func (m *Manager) setSuccessor(old, next *run) (*run, bool, error) {
 	case old.successor != nil:
 		return old.successor, false, nil
 	}
+	if err := m.mayStart(); err != nil {
+		return nil, false, err
+	}
 	old.successor = next
 	m.wg.Add(1)
 	return next, true, nil

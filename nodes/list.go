@@ -1,0 +1,167 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// Lists the nodes, and changes what they take.
+
+// State says whether a node serves.
+type State string
+
+// The states of a node.
+const (
+	Up          State = "up"          // its beat moves
+	Stopped     State = "stopped"     // it ended in order
+	Unreachable State = "unreachable" // its beat stands still
+)
+
+// Browser is a browser that a node has.
+type Browser struct {
+	System  string `json:"system"`  // of the node's machine, as GOOS has it
+	Version string `json:"version"` // "156.0.8078.79"
+}
+
+// Info is a node as it was last seen.
+type Info struct {
+	ID, Name, Address, Version string
+	Self                       bool // it is the server that was asked
+	State                      State
+	Draining                   bool
+	Seen                       time.Duration // since its beat moved, by the database's clock
+	Started                    time.Time
+	Running, Capacity          int64 // browsers; a capacity of 0: no limit
+	Browsers                   []Browser
+	Labels                     map[string]string
+}
+
+// List returns all nodes by their names.
+func (n *Node) List(ctx context.Context) ([]Info, error) {
+	if n.store == nil {
+		return []Info{n.self(ctx)}, nil
+	}
+	rows, err := n.store.Read().ListNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at, err := n.store.Read().DatabaseTime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Info, 0, len(rows))
+	for _, row := range rows {
+		out = append(out, n.info(row, at))
+	}
+	return out, nil
+}
+
+// Get returns a node. An unknown id is problem.Missing.
+func (n *Node) Get(ctx context.Context, id string) (Info, error) {
+	all, err := n.List(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	i := slices.IndexFunc(all, func(one Info) bool { return one.ID == id })
+	if i < 0 {
+		return Info{}, problem.Missing("node")
+	}
+	return all[i], nil
+}
+
+// self is this server from memory.
+func (n *Node) self(ctx context.Context) Info {
+	running, browsers := n.report(ctx)
+	out := Info{ID: n.id, Name: n.cfg.Name, Address: n.cfg.Address, Version: n.cfg.Version, Self: true, State: Up, Started: n.started,
+		Running: running, Capacity: int64(n.cfg.Capacity), Browsers: []Browser{}, Labels: map[string]string{}}
+	_ = json.Unmarshal([]byte(browsers), &out.Browsers) // it was made here
+	n.mu.Lock()
+	out.Draining = n.draining
+	n.mu.Unlock()
+	return out
+}
+
+// info makes a node of its row. at is the database's time in milliseconds.
+func (n *Node) info(row store.Node, at int64) Info {
+	out := Info{ID: row.ID, Name: row.Name, Address: row.Address, Version: row.Version, Self: row.ID == n.id, State: Up,
+		Draining: row.Draining, Seen: max(0, time.Duration(at-row.BeatAt)*time.Millisecond), Started: runs.Millis(row.StartedAt),
+		Running: row.Running, Capacity: row.Capacity, Browsers: []Browser{}, Labels: map[string]string{}}
+	switch {
+	case row.Stopped:
+		out.State = Stopped
+	case out.Seen >= n.goneAfter():
+		out.State = Unreachable
+	}
+	err := errors.Join(json.Unmarshal([]byte(row.Browsers), &out.Browsers), json.Unmarshal([]byte(row.Labels), &out.Labels))
+	if err != nil {
+		n.log.Warn("the row of a node cannot be read", "node", row.ID, "cause", err)
+	}
+	return out
+}
+
+// Drain records whether a node takes no new starts, in a transaction. Drained must follow when that is committed. An unknown id is
+// problem.Missing.
+func (n *Node) Drain(ctx context.Context, q *store.Queries, id string, draining bool) error {
+	if n.store == nil {
+		if id != n.id {
+			return problem.Missing("node")
+		}
+		return nil
+	}
+	changed, err := q.DrainNode(ctx, store.DrainNodeParams{ID: id, Draining: draining})
+	if err == nil && changed == 0 {
+		err = problem.Missing("node")
+	}
+	return err
+}
+
+// report returns how many browsers run here, and the list of those that are installed as its row has it.
+func (n *Node) report(ctx context.Context) (running int64, browsers string) {
+	running, m := n.count()
+	list := []Browser{}
+	if m != nil {
+		found, err := m.Browsers(ctx) // an error is that there is none
+		for _, b := range found {
+			if one := (Browser{runtime.GOOS, b.Version}); err == nil && !slices.Contains(list, one) {
+				list = append(list, one)
+			}
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return running, "[]"
+	}
+	return running, string(text)
+}
+
+// count returns how many browsers run here. The manager is nil before Attach.
+func (n *Node) count() (int64, *runs.Manager) {
+	n.mu.Lock()
+	m := n.runs
+	n.mu.Unlock()
+	if m == nil {
+		return 0, nil
+	}
+	return int64(m.CountRuns()), m
+}
+
+// labelsText is the object of a row.
+func labelsText(labels map[string]string) string {
+	if len(labels) == 0 {
+		return "{}"
+	}
+	text, err := json.Marshal(labels, json.Deterministic(true))
+	if err != nil {
+		return "{}" // the configuration has checked them
+	}
+	return string(text)
+}
