@@ -52,6 +52,9 @@ type serveConfig struct {
 	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" group:"Browsers" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" group:"Browsers" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
 	Store            string        `name:"store" env:"WARREN_STORE" placeholder:"postgres://HOST/NAME" group:"Data" help:"The PostgreSQL database that keeps the state, as postgres://USER@HOST:PORT/NAME. PGPASSWORD, ~/.pgpass or the configuration file give the password: a command line can be read by others. Default: warren.db in the data folder."`
+	Node             string        `name:"node" env:"WARREN_NODE" placeholder:"NAME" group:"Data" help:"With --store: what this server is called among those that share the database. Default: the machine's name."`
+	Advertise        string        `name:"advertise" env:"WARREN_ADVERTISE" placeholder:"URL" group:"Data" help:"With --store: the address at which the other servers reach this one. Default: where it listens."`
+	Label            []string      `name:"label" env:"WARREN_LABELS" placeholder:"KEY=VALUE" group:"Data" help:"With --store: what this server is labelled with, for the choice of a server, such as zone=berlin."`
 	Snapshots        string        `default:"on" enum:"on,off" env:"WARREN_SNAPSHOTS" group:"Data" help:"Whether a profile that does not say keeps a snapshot of its data at each graceful stop."`
 	BackupEvery      time.Duration `name:"backup-every" default:"0s" env:"WARREN_BACKUP_EVERY" group:"Data" help:"Back the data folder up to --backup-to after so long, again and again, such as 24h. 0: never."`
 	BackupTo         string        `name:"backup-to" env:"WARREN_BACKUP_TO" placeholder:"DIR|s3://BUCKET/PREFIX" group:"Data" help:"The folder of these backups, best on another disk, or a bucket. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how to get into it."`
@@ -93,7 +96,8 @@ type serveConfig struct {
 	certificate   *certificate // nil without TLS
 	spans         tally.Spans  // nil without a collector of traces
 	backupTo      packs.Blobs  // the place of --backup-to
-	given         []api.Flag   // the settings as they were given, without secrets
+	labels        map[string]string
+	given         []api.Flag // the settings as they were given, without secrets
 }
 
 // misuse is an error of the caller, with exit code 2. refusal is a refusal for safety, with exit code 3.
@@ -128,6 +132,7 @@ func (c *serveConfig) resolve() error {
 	c.given = c.settings()
 	c.resolveData(&f)
 	c.checkStore(&f)
+	c.resolveNode(&f)
 	c.resolveBrowsers(&f)
 	c.checkBrowserMirror(&f)
 	c.resolveClientFiles(&f)
@@ -364,14 +369,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 // onLoopback reports whether only this machine reaches the address to listen on.
 func (c *serveConfig) onLoopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.IsLoopback()
+	return err == nil && isThisMachine(host)
 }
 
 func (c *serveConfig) allowPrivate() bool {

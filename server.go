@@ -26,6 +26,7 @@ import (
 	"warren/events"
 	"warren/logs"
 	"warren/metrics"
+	"warren/nodes"
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
@@ -61,6 +62,7 @@ type product struct {
 	pool   *pool.Pool
 	runs   *runs.Manager
 	api    *api.API
+	nodes  *nodes.Node
 
 	metrics http.Handler
 	kept    keptSize
@@ -92,14 +94,18 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	if err := cfg.checkExposure(ctx, st); err != nil {
 		return err
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
 	at, err := cfg.listenAll()
 	if err != nil {
 		return err
 	}
 	defer at.close()
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	p := &product{log: log, store: st, events: events.New()}
+	var background sync.WaitGroup
+	defer func() { end(); p.events.Close(); background.Wait(); p.nodes.Leave() }()
+	if p.nodes, err = cfg.joinNodes(ctx, log, st, at.api.Addr()); err != nil {
+		return err
+	}
 	if err := p.build(life, cfg, at); err != nil {
 		return err
 	}
@@ -110,8 +116,6 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		return err
 	}
 	reload := onHangUp()
-	var background sync.WaitGroup
-	defer func() { end(); p.events.Close(); background.Wait() }()
 	p.serveMetrics(life, at.metrics, &background)
 	failed := make(chan error, 1)
 	go func() { failed <- p.api.Serve(at.api) }()
@@ -271,6 +275,7 @@ func (p *product) build(life context.Context, cfg *serveConfig, at listeners) er
 	if p.runs, err = runs.New(life, cfg.runs(own), p.log, p.store, p.events, p.pool); err != nil {
 		return err
 	}
+	p.nodes.Attach(p.runs)
 	p.schedules = schedules.New(p.log, p.store, p.events, p.pool, p.runs)
 	if p.webhooks, err = webhooks.New(life, cfg.webhooks(own), p.log, p.store, p.events); err != nil {
 		return err
@@ -283,7 +288,7 @@ func (p *product) build(life context.Context, cfg *serveConfig, at listeners) er
 	p.metrics = metrics.New(metrics.Sources{Runs: p.runs, Pool: p.pool, Store: p.store, Events: p.events, Server: p,
 		Version: versionInfo()}, p.log)
 	p.api = api.New(api.Deps{Config: cfg.api(at.api.Addr(), p.log), Log: p.log, Store: p.store, Pool: p.pool, Runs: p.runs,
-		Events: p.events, Site: site, Schedules: p.schedules, Webhooks: p.webhooks, Metrics: p.metrics})
+		Events: p.events, Nodes: p.nodes, Site: site, Schedules: p.schedules, Webhooks: p.webhooks, Metrics: p.metrics})
 	return nil
 }
 

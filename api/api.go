@@ -16,6 +16,7 @@ import (
 
 	"warren/events"
 	"warren/logs"
+	"warren/nodes"
 	"warren/pool"
 	"warren/runs"
 	"warren/schedules"
@@ -32,6 +33,7 @@ type Deps struct {
 	Pool   *pool.Pool
 	Runs   *runs.Manager
 	Events *events.Log
+	Nodes  *nodes.Node
 	Site   *web.Site
 
 	Schedules *schedules.Scheduler
@@ -57,6 +59,7 @@ type API struct {
 	schedules    *schedules.Scheduler
 	webhooks     *webhooks.Sender
 	events       *events.Log
+	nodes        *nodes.Node
 	pool         *pool.Pool
 	site         *web.Site
 	api          huma.API
@@ -99,7 +102,7 @@ func New(d Deps) *API {
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
 		jobs:        jobs{most: maxJobProfiles}, metrics: d.Metrics, refusalLines: logs.NewBounded(refusalsLogged, refusalsAtOnce),
-		webhooks:    d.Webhooks,
+		webhooks: d.Webhooks, nodes: d.Nodes,
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
 		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())

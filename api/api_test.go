@@ -23,6 +23,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/events"
+	"warren/nodes"
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
@@ -158,9 +159,11 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	}
 	rs, err := runs.New(ctx, cfg, log, st, ev, px)
 	must(err)
+	node := nodes.Alone(nodes.Config{Name: "test", Address: "http://" + listener.Addr().String(), Version: "dev"})
+	node.Attach(rs)
 	site, err := web.New()
 	must(err)
-	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Site: site,
+	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Nodes: node, Site: site,
 		Schedules: schedules.New(log, st, ev, px, rs), Webhooks: sender(t, checker.Policy, own, log, st, ev),
 		Metrics: http.HandlerFunc(metricsForTests)})
 	a.base = a.srv.Base()

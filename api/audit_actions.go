@@ -70,6 +70,8 @@ func auditActions() map[string]string {
 		"POST /webhooks/{id}/test":                           "webhook.test",
 		"POST /webhooks/{id}/rotate-secret":                  "webhook.rotate",
 		"POST /webhooks/{id}/deliveries/{deliveryId}/replay": "webhook.replay",
+		"POST /nodes/{id}/drain":                             "node.drain",
+		"POST /nodes/{id}/undrain":                           "node.undrain",
 		"POST /workspaces":                                   "workspace.create",
 		"PUT /workspaces/{id}":                               "workspace.update",
 		"PATCH /workspaces/{id}":                             "workspace.update",

@@ -150,6 +150,9 @@ func routeTable() map[string]route {
 		"DELETE " + p + "/extensions/{id}":                      {scope: "write"},
 		"POST " + p + "/extensions":                             {scope: "write", query: "x=1"}, // refused before it is read
 		"GET " + p + "/pressure":                                {scope: "read"},
+		"GET " + p + "/nodes":                                   {scope: "read"},
+		"POST " + p + "/nodes/{id}/drain":                       {scope: "admin"},
+		"POST " + p + "/nodes/{id}/undrain":                     {scope: "admin"},
 		"GET " + p + "/profiles/{id}/passkeys":                  {scope: "read", kind: "profile"},
 		"DELETE " + p + "/profiles/{id}/passkeys/{passkeyId}":   {scope: "write", kind: "profile"},
 		"GET " + p + "/profiles/{id}/runs":                      {scope: "read", kind: "profile"},

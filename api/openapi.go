@@ -31,7 +31,7 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "extensions"},
 		{Name: "keys"},
 		{Name: "session-keys"}, {Name: "login-links"}, {Name: "tickets"},
-		{Name: "workspaces"}, {Name: "templates"}, {Name: "schedules"}, {Name: "webhooks"},
+		{Name: "workspaces"}, {Name: "templates"}, {Name: "schedules"}, {Name: "webhooks"}, {Name: "nodes"},
 		{Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
 }
 
@@ -266,7 +266,7 @@ func generalProblems(path string) []*problem.Error {
 	out[0].Faults = []problem.Fault{{Location: "body",
 		Message: "The JSON breaks: invalid character 'n' at start of value after offset 12."}}
 	objects := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run",
-		"templates": "template", "schedules": "schedule", "webhooks": "webhook", "workspaces": "workspace"}
+		"templates": "template", "schedules": "schedule", "webhooks": "webhook", "workspaces": "workspace", "nodes": "node"}
 	if object := objects[strings.Split(path, "/")[1]]; object != "" {
 		out = append(out, problem.Missing(object))
 	}

@@ -181,6 +181,11 @@ var descriptions = map[string]string{
 		"Keys without `secrets` may call the address and do not see it. It may lead to this machine or a private " +
 		"network only where proxies may be there (`--allow-private`). Running profiles follow the new exit.",
 	"listProxyChecks": "Newest first; the last 100 are kept. A change of the address or the credentials deletes them.",
+	"listNodes":       "By name, those that are gone too. A server with a database of its own is the only one.",
+	"drainNode": "What runs there goes on, and so do starts that wait already; further starts and restarts are refused (409 " +
+		"`node_draining`). The server that answers follows at once, another one within its beat of 5 s. It stays so over a restart, but " +
+		"for a server with a database of its own. A key needs all workspaces.",
+	"undrainNode": "A key needs all workspaces.",
 	"listBrowsers": "All that are found, the default first: it runs profiles that declare no `browserVersion`. A declared version " +
 		"runs in the browser of that major version, else in the nearest newer, else in the newest. `browser.match` in " +
 		"the answer of start says which. Administrators install builds (installBrowser). Only `warren browser add` and flags of serve " +

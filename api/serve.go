@@ -203,7 +203,7 @@ func (s *API) isReadOnly(path string) bool {
 	return ok
 }
 
-// serveReady answers /readyz: the database takes writes and a browser is installed.
+// serveReady answers /readyz: the database takes writes, no other server uses this one's id, and a browser is installed.
 func (s *API) serveReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
@@ -216,6 +216,9 @@ func (s *API) serveReady(w http.ResponseWriter, r *http.Request) error {
 		return problem.DiskFailed(err)
 	} else if err != nil {
 		return problem.New(problem.Unavailable, "database_busy", "The database does not take writes. The log says why.").Because(err)
+	}
+	if p := s.nodes.Fault(); p != nil {
+		return p
 	}
 	if _, err := s.runs.Browser(ctx); err != nil {
 		return problem.New(problem.Unavailable, "browser_not_found",

@@ -34,7 +34,7 @@ func settingSamples() map[string]string {
 // notSettings are columns of a profile that no owner decides, and what computes them.
 func notSettings() []string {
 	return []string{"ID", "Version", "WorkspaceID", "TagsKey", "SearchKey", "ProxyMissing", "Status", "LastRun", "LastStartedAt",
-		"DiskBytes", "HeadID", "SnapshotDue", "TemplateID", "Sources",
+		"DiskBytes", "NodeID", "HeadID", "SnapshotDue", "TemplateID", "Sources",
 		"Revision", "CreatedAt", "UpdatedAt", "TrashedAt", "Trashed"}
 }
 

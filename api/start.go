@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/identity"
+	"warren/nodes"
 	"warren/pool"
 	"warren/problem"
 	"warren/runs"
@@ -57,7 +58,8 @@ func (startRequest) problems() []*problem.Error {
 				"Choose auto or Europe/Berlin."}}),
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 		exampleDamage(),
-		exampleQuota(), runs.CancelledStart(), pool.Stopping(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
+		exampleQuota(), runs.CancelledStart(), pool.Stopping(), nodes.Draining(), nodes.Taken("warren-1",
+			"https://warren-1.example:7777"), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
 }
 
 // exampleDamage is a start that is refused because of damaged data.

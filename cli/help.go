@@ -22,7 +22,7 @@ var sections = []section{
 	{"Profiles", []string{"start", "stop", "restart", "ps", "open", "view", "logs", "cdp", "profile", "snapshot", "import", "template"}},
 	{"Proxies", []string{"proxy"}},
 	{"More of a server", []string{"run", "job", "schedule", "webhook", "extension", "workspace", "capability", "ticket", "events", "audit",
-		"server"}},
+		"server", "node"}},
 	{"Access", []string{"login", "context", "key"}},
 	{"This machine", nil}, // the program's other commands
 	{"Shells", []string{"completion", "man"}},
@@ -35,6 +35,7 @@ var summaries = map[string]string{"profile": "Create, change, copy and move prof
 	"job": "Follow and cancel jobs.", "schedule": "Say what happens when.", "webhook": "Tell endpoints of events.",
 	"extension": "Keep extensions for profiles.",
 	"workspace": "Keep things apart.", "capability": "Let others into a run.", "ticket": "Open a WebSocket without a key.",
+	"node":   "Look at the servers that share a database, and drain them.",
 	"server": "Look at the server, and install browsers.", "context": "Choose between servers.",
 	"key": "Create, list and revoke API keys."}
 

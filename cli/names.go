@@ -36,6 +36,7 @@ var nameds = map[string]named{
 	"template":   {list: "/templates", search: true, id: "id", names: "name"},
 	"extension":  {list: "/extensions", id: "id", names: "name extensionId"},
 	"schedule":   {list: "/schedules", search: true, id: "id", names: "name"},
+	"node":       {list: "/nodes", whole: true, id: "id", names: "name"},
 	"webhook":    {list: "/webhooks", id: "id", names: "url"},
 	"job":        {list: "/jobs", id: "id", names: ""},
 	"run":        {list: "/runs", id: "runId", whole: true},

@@ -144,7 +144,7 @@ type argument struct {
 // objects says what the parameters of addresses name.
 var objects = map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "workspaces": "workspace",
 	"templates":  "template",
-	"extensions": "extension", "schedules": "schedule", "webhooks": "webhook", "jobs": "job", "runs": "run"}
+	"extensions": "extension", "schedules": "schedule", "webhooks": "webhook", "nodes": "node", "jobs": "job", "runs": "run"}
 
 // parameters says what the further parameters of addresses name.
 var parameters = map[string]string{"snapshotId": "snapshot", "passkeyId": "passkey", "capabilityId": "capability", "runId": "run"}

@@ -5,7 +5,7 @@ import "slices"
 // table returns every command. An operation that the server gains needs one or two lines here: TestEveryOperation says which are missing.
 func table() []command {
 	return slices.Concat(top(), profileCommands(), stateCommands(), proxyCommands(), keptCommands(), accessCommands(), webhookCommands(),
-		serverCommands())
+		nodeCommands(), serverCommands())
 }
 
 // without are the operations that need no command, each with the reason.

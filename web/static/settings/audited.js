@@ -10,6 +10,7 @@ const proxy = ({ objectId, detail }) => html`<${ProxyName} id=${objectId} was=${
 const the = (kind) => ({ objectId, detail }) => html`<${ObjectName} kind=${kind} id=${objectId} was=${detail.name} article="the" />`;
 const [template, schedule, webhook] = ['template', 'schedule', 'webhook'].map(the);
 const workspace = ({ objectId }) => (objectId ? html`workspace <bdi>${objectId}</bdi>` : 'a workspace');
+const node = ({ objectId, detail: { name } }) => html`the server <${Name}>${name || objectId}<//>`;
 const key = ({ detail: { name } }) => (name ? html`the key <${Name}>${name}<//>` : 'a key');
 const extension = ({ detail: { name, version } }) => (name ? html`the extension <${Name}>${name}<//> ${version}` : 'an extension');
 const many = (n, one, more = `${one}s`) => (n == null ? more : count(n, one, more));
@@ -127,6 +128,10 @@ export const GROUPS = [
     ['webhook.test', 'Tested', 'test', 'tested', webhook],
     ['webhook.rotate', 'New secret', 'make', 'made', of('a new secret for', webhook)],
     ['webhook.replay', 'Message sent again', 'send', 'sent', of('a message again to', webhook)],
+  ]],
+  ['Servers', [['node', 'Everything of servers']], [
+    ['node.drain', 'Drained', 'drain', 'drained', node],
+    ['node.undrain', 'Takes starts again', 'let', 'let', (entry) => html`${node(entry)} take starts again`],
   ]],
   ['Browsers and extensions', [['browser', 'Everything of browsers'], ['extension', 'Everything of extensions']], [
     ['browser.install', 'Browser asked for', 'install', 'asked to install', ({ objectId }) => html`${objectId ? html`version <bdi>${objectId}</bdi> of the browser` : 'a browser'}`],

@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-52O4IFH7.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-AQVNRR2F.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1847,24 +1847,24 @@ ess",limits:"limits",keepOldMs:"how long the old secret signs"};function memberW
 label||member;return/^(?:WebRTC|Chrome|[A-Z]{2})/.test(label)?label:label.replace(/^./,first=>first.toLowerCase())}function changedWords(changed){let words=(changed||
 []).map(memberWords);return words.length?`: ${words.join(", ")}`:""}var text2=words=>()=>words,profile=({objectId,detail})=>html`<${ProfileName} id=${objectId} was=${detail.name} />`,proxy=({objectId,detail})=>html`<${ProxyName} id=${objectId} was=${detail.
 name||detail.host} />`,the=kind=>({objectId,detail})=>html`<${ObjectName} kind=${kind} id=${objectId} was=${detail.name} article="the" />`,[template,schedule,webhook]=[
-"template","schedule","webhook"].map(the),workspace=({objectId})=>objectId?html`workspace <bdi>${objectId}</bdi>`:"a workspace",key=({detail:{name}})=>name?html`the key <${Name}>${name}<//>`:
-"a key",extension=({detail:{name,version}})=>name?html`the extension <${Name}>${name}<//> ${version}`:"an extension",many=(n,one,more2=`${one}s`)=>n==null?more2:
-count(n,one,more2),of=(words,what)=>entry=>html`${words} ${what(entry)}`,changes3=what=>entry=>{let{changed=[],from={},to={}}=entry.detail,words=changed.map(member=>isShort(
-from[member])&&isShort(to[member])?html`${memberWords(member)} <bdi>${from[member]??"none"}</bdi> → <bdi>${to[member]??"none"}</bdi>`:memberWords(member));return html`${what(
-entry)}${words.map((one,i)=>html`${i?", ":": "}${one}`)}`};function isShort(value){return value===null||typeof value=="number"||typeof value=="boolean"||typeof value==
-"string"&&value.length<=40}var BATCH={__proto__:null,start:"start",stop:"stop",restart:"restart",delete:"delete",restore:"restore",tag:"tag",untag:"take tags fr\
-om",setProxy:"give another proxy to"},SEALS2={__proto__:null,passphrase:", sealed with a passphrase",recipient:", sealed for an age key"},DELETED2={__proto__:null,
-trash:", as its days in the trash were over",temporary:", as it was temporary"},QUOTAS=[["profiles","profile","profiles"],["running","running at once","running \
-at once"],["diskMb","MiB of disk","MiB of disk"],["proxies","proxy","proxies"]];function quotaWords(quotas){let words=QUOTAS.filter(([member])=>quotas?.[member]!=
-null).map(([member,one,more2])=>count(quotas[member],one,more2));return words.length?words.join(", "):"no limits"}function ranWords({action,targets,done,failed}){
-return targets==null?"":`: ${action}, ${number(done)} of ${number(targets)} done${failed?`, ${number(failed)} failed`:""}`}var GROUPS=[["Profiles",[["profile","\
-Everything of a profile"],["profiles","Everything of many profiles"]],[["profile.create","Created","create","created",profile],["profile.update","Changed","chan\
-ge","changed",changes3(profile)],["profile.delete","Deleted","delete","deleted",entry=>html`${profile(entry)}${entry.detail.permanent?DELETED2[entry.detail.reason]||
-" for good":entry.result==="ok"&&". It is in the trash"}`],["profile.restore","Restored","restore","restored",entry=>html`${profile(entry)} from the trash`],["p\
-rofile.clone","Cloned","clone","cloned",entry=>html`${profile(entry)}${entry.detail.count>1&&` ${number(entry.detail.count)} times`}${entry.detail.data&&", with\
- its data"}`],["profile.start","Started","start","started",entry=>html`${profile(entry)}${entry.detail.reason&&" with the server"}${entry.detail.reused&&". It r\
-an already"}`],["profile.stop","Stopped","stop","stopped",profile],["profile.restart","Restarted","restart","restarted",profile],["profile.failback","Back to it\
-s own proxy","take back","took back",entry=>html`${profile(entry)} to its own proxy`],["profile.leak_test","Leak test","run","ran",of("the leak test of",profile)],
+"template","schedule","webhook"].map(the),workspace=({objectId})=>objectId?html`workspace <bdi>${objectId}</bdi>`:"a workspace",node=({objectId,detail:{name}})=>html`the server <${Name}>${name||
+objectId}<//>`,key=({detail:{name}})=>name?html`the key <${Name}>${name}<//>`:"a key",extension=({detail:{name,version}})=>name?html`the extension <${Name}>${name}<//> ${version}`:
+"an extension",many=(n,one,more2=`${one}s`)=>n==null?more2:count(n,one,more2),of=(words,what)=>entry=>html`${words} ${what(entry)}`,changes3=what=>entry=>{let{changed=[],
+from={},to={}}=entry.detail,words=changed.map(member=>isShort(from[member])&&isShort(to[member])?html`${memberWords(member)} <bdi>${from[member]??"none"}</bdi> → <bdi>${to[member]??
+"none"}</bdi>`:memberWords(member));return html`${what(entry)}${words.map((one,i)=>html`${i?", ":": "}${one}`)}`};function isShort(value){return value===null||typeof value==
+"number"||typeof value=="boolean"||typeof value=="string"&&value.length<=40}var BATCH={__proto__:null,start:"start",stop:"stop",restart:"restart",delete:"delete",
+restore:"restore",tag:"tag",untag:"take tags from",setProxy:"give another proxy to"},SEALS2={__proto__:null,passphrase:", sealed with a passphrase",recipient:",\
+ sealed for an age key"},DELETED2={__proto__:null,trash:", as its days in the trash were over",temporary:", as it was temporary"},QUOTAS=[["profiles","profile",
+"profiles"],["running","running at once","running at once"],["diskMb","MiB of disk","MiB of disk"],["proxies","proxy","proxies"]];function quotaWords(quotas){let words=QUOTAS.
+filter(([member])=>quotas?.[member]!=null).map(([member,one,more2])=>count(quotas[member],one,more2));return words.length?words.join(", "):"no limits"}function ranWords({
+action,targets,done,failed}){return targets==null?"":`: ${action}, ${number(done)} of ${number(targets)} done${failed?`, ${number(failed)} failed`:""}`}var GROUPS=[
+["Profiles",[["profile","Everything of a profile"],["profiles","Everything of many profiles"]],[["profile.create","Created","create","created",profile],["profil\
+e.update","Changed","change","changed",changes3(profile)],["profile.delete","Deleted","delete","deleted",entry=>html`${profile(entry)}${entry.detail.permanent?DELETED2[entry.
+detail.reason]||" for good":entry.result==="ok"&&". It is in the trash"}`],["profile.restore","Restored","restore","restored",entry=>html`${profile(entry)} from the trash`],
+["profile.clone","Cloned","clone","cloned",entry=>html`${profile(entry)}${entry.detail.count>1&&` ${number(entry.detail.count)} times`}${entry.detail.data&&", w\
+ith its data"}`],["profile.start","Started","start","started",entry=>html`${profile(entry)}${entry.detail.reason&&" with the server"}${entry.detail.reused&&". I\
+t ran already"}`],["profile.stop","Stopped","stop","stopped",profile],["profile.restart","Restarted","restart","restarted",profile],["profile.failback","Back to\
+ its own proxy","take back","took back",entry=>html`${profile(entry)} to its own proxy`],["profile.leak_test","Leak test","run","ran",of("the leak test of",profile)],
 ["profile.rollback","Rolled back","roll back","rolled back",entry=>html`${profile(entry)} to a snapshot`],["profile.clear","Data cleared","clear","cleared",entry=>html`${entry.
 detail.kinds?.join(", ")||"data"} of ${profile(entry)}`],["profiles.create","Many created","create","created",({detail:{count:n,first}})=>html`${many(n,"profile")}${first&&
 html`, the first is <${Name}>${first}<//>`}`],["profiles.batch","Many changed","","asked to",({detail:{action,count:n,tags}})=>html`${BATCH[action]||action||"ch\
@@ -1904,27 +1904,28 @@ chedule.delete","Deleted","delete","deleted",schedule],["schedule.run","Ran","ru
 "Work cancelled","cancel","cancelled",text2("work on many profiles")]]],["Webhooks",[["webhook","Everything of webhooks"]],[["webhook.create","Added","add","add\
 ed",entry=>html`${webhook(entry)}${entry.detail.events?.length>0&&html` for <bdi>${entry.detail.events.join(", ")}</bdi>`}`],["webhook.update","Changed","change",
 "changed",changes3(webhook)],["webhook.delete","Deleted","delete","deleted",webhook],["webhook.test","Tested","test","tested",webhook],["webhook.rotate","New se\
-cret","make","made",of("a new secret for",webhook)],["webhook.replay","Message sent again","send","sent",of("a message again to",webhook)]]],["Browsers and exte\
-nsions",[["browser","Everything of browsers"],["extension","Everything of extensions"]],[["browser.install","Browser asked for","install","asked to install",({objectId})=>html`${objectId?
-html`version <bdi>${objectId}</bdi> of the browser`:"a browser"}`],["browser.cancel","Installation cancelled","cancel","cancelled",text2("the installation of a \
-browser")],["extension.add","Extension added","add","added",extension],["extension.delete","Extension deleted","delete","deleted",extension]]],["Refusals",[["re\
-quest"]],[["request.refused","Requests refused","ask for","asked for",({detail:{method,path}})=>html`<code>${[method,path].filter(Boolean).join(" ")}</code>`]]]];
-function profileAlone({objectId}){return html`<${ProfileName} id=${objectId} />`}var ACTIONS=new Map(GROUPS.flatMap(([,,actions])=>actions.map(([action,,verb,done,
-about])=>[action,{verb,done,about}])));function wordsOf(action){return ACTIONS.get(action)}var OPTIONS=GROUPS.map(([label,kinds,actions])=>[label,[...kinds.filter(
-([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","page_not_answering","proxy_unreachable","rotate_fail\
-ed","server_stopping","start_timeout"],WHY2={__proto__:null,validation_failed:"The request had faults",forbidden:"The key may not do this",duplicate:"There is o\
-ne already",quota_exceeded:"A quota is used up",etag_mismatch:"It had changed meanwhile",malformed_json:"The request could not be read",database_busy:"The datab\
-ase was busy",server_stopping:"Warren was stopping"};function whyWords(code){return WHY2[code]||problemTitle({code,title:code.replaceAll("_"," ").replace(/^./,first=>first.
-toUpperCase())})}function resultOf({result}){return result==="ok"?{text:"Done",tone:"quiet"}:{text:FAILED.includes(result)?"Failed":"Refused",tone:"bad"}}function Result({
-entry}){let why=entry.result==="ok"?"":whyWords(entry.result);return html`<span class=${why?"two-lines":"not-in-card"}><${Status} of=${resultOf(entry)} />${why&&
-html`<span class="sub" title=${why}>${why}</span>`}</span>`}function Who({entry:{keyId,keyName,parentId}}){return keyId==="environment"?"The server’s key":keyId===
-"server"?"Warren":keyName?html`${parentId?"The login of":"Key"} <${Name}>${parentId?keyName.replace(/^Page, /,""):keyName}<//>`:"A key that is gone"}function Sentence({
-entry}){let words=wordsOf(entry.action);if(!words)return html`<${Who} entry=${entry} />: <code>${entry.action}</code>`;let about=words.about({...entry,detail:entry.
-detail||{}});return entry.result==="ok"?html`<${Who} entry=${entry} /> ${words.done} ${about}`:html`<${Who} entry=${entry} /> ${entry.result==="forbidden"?"was \
-not allowed to":"could not"} ${words.verb} ${about}`}function Value2({of:of2}){return of2==null||of2===""?html`<span class="muted">none</span>`:typeof of2=="num\
-ber"?number(of2):typeof of2=="boolean"?of2?"yes":"no":Array.isArray(of2)&&of2.every(one=>typeof one=="string")?of2.length?html`<bdi class="path">${of2.join(", ")}</bdi>`:
-html`<span class="muted">none</span>`:html`<bdi class="path">${typeof of2=="string"?of2:JSON.stringify(of2)}</bdi>`}function Changes({changed,from={},to={}}){let told=member=>member in
-from||member in to;return html`<div class="table-box" tabindex="0" role="region" aria-label="What changed"><table class="plain-table"><thead><tr><th scope="col">Changed</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
+cret","make","made",of("a new secret for",webhook)],["webhook.replay","Message sent again","send","sent",of("a message again to",webhook)]]],["Servers",[["node",
+"Everything of servers"]],[["node.drain","Drained","drain","drained",node],["node.undrain","Takes starts again","let","let",entry=>html`${node(entry)} take starts again`]]],
+["Browsers and extensions",[["browser","Everything of browsers"],["extension","Everything of extensions"]],[["browser.install","Browser asked for","install","as\
+ked to install",({objectId})=>html`${objectId?html`version <bdi>${objectId}</bdi> of the browser`:"a browser"}`],["browser.cancel","Installation cancelled","can\
+cel","cancelled",text2("the installation of a browser")],["extension.add","Extension added","add","added",extension],["extension.delete","Extension deleted","de\
+lete","deleted",extension]]],["Refusals",[["request"]],[["request.refused","Requests refused","ask for","asked for",({detail:{method,path}})=>html`<code>${[method,
+path].filter(Boolean).join(" ")}</code>`]]]];function profileAlone({objectId}){return html`<${ProfileName} id=${objectId} />`}var ACTIONS=new Map(GROUPS.flatMap(
+([,,actions])=>actions.map(([action,,verb,done,about])=>[action,{verb,done,about}])));function wordsOf(action){return ACTIONS.get(action)}var OPTIONS=GROUPS.map(
+([label,kinds,actions])=>[label,[...kinds.filter(([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","node_conflict","page_not_answering","proxy_unreachab\
+le","rotate_failed","server_stopping","start_timeout"],WHY2={__proto__:null,validation_failed:"The request had faults",forbidden:"The key may not do this",duplicate:"\
+There is one already",quota_exceeded:"A quota is used up",etag_mismatch:"It had changed meanwhile",malformed_json:"The request could not be read",database_busy:"\
+The database was busy",server_stopping:"Warren was stopping"};function whyWords(code){return WHY2[code]||problemTitle({code,title:code.replaceAll("_"," ").replace(
+/^./,first=>first.toUpperCase())})}function resultOf({result}){return result==="ok"?{text:"Done",tone:"quiet"}:{text:FAILED.includes(result)?"Failed":"Refused",
+tone:"bad"}}function Result({entry}){let why=entry.result==="ok"?"":whyWords(entry.result);return html`<span class=${why?"two-lines":"not-in-card"}><${Status} of=${resultOf(
+entry)} />${why&&html`<span class="sub" title=${why}>${why}</span>`}</span>`}function Who({entry:{keyId,keyName,parentId}}){return keyId==="environment"?"The se\
+rver’s key":keyId==="server"?"Warren":keyName?html`${parentId?"The login of":"Key"} <${Name}>${parentId?keyName.replace(/^Page, /,""):keyName}<//>`:"A key tha\
+t is gone"}function Sentence({entry}){let words=wordsOf(entry.action);if(!words)return html`<${Who} entry=${entry} />: <code>${entry.action}</code>`;let about=words.
+about({...entry,detail:entry.detail||{}});return entry.result==="ok"?html`<${Who} entry=${entry} /> ${words.done} ${about}`:html`<${Who} entry=${entry} /> ${entry.
+result==="forbidden"?"was not allowed to":"could not"} ${words.verb} ${about}`}function Value2({of:of2}){return of2==null||of2===""?html`<span class="muted">none</span>`:
+typeof of2=="number"?number(of2):typeof of2=="boolean"?of2?"yes":"no":Array.isArray(of2)&&of2.every(one=>typeof one=="string")?of2.length?html`<bdi class="path">${of2.
+join(", ")}</bdi>`:html`<span class="muted">none</span>`:html`<bdi class="path">${typeof of2=="string"?of2:JSON.stringify(of2)}</bdi>`}function Changes({changed,
+from={},to={}}){let told=member=>member in from||member in to;return html`<div class="table-box" tabindex="0" role="region" aria-label="What changed"><table class="plain-table"><thead><tr><th scope="col">Changed</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
     <tbody>${changed.map(member=>html`<tr key=${member}><th scope="row">${memberWords(member).replace(/^./,first=>first.toUpperCase())}</th>${told(member)?html`<td><${Value2} of=${from[member]} /></td><td><${Value2} of=${to[member]} /></td>`:
 html`<td class="muted" colspan="2">The value is not recorded, or is the same</td>`}</tr>`)}</tbody></table></div>`}function EntryDialog({entry,close}){let app=useApp(),
 {changed,from,to,...detail}=entry.detail||{},members=changed||(from&&typeof from=="object"&&to?Object.keys(to).sort():null),only=(name,value)=>{close(),app.router.

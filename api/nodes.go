@@ -1,0 +1,109 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"warren/nodes"
+	"warren/problem"
+	"warren/store"
+)
+
+// The operations on the servers that share a database. A server with a database of its own is the only one.
+
+// NodeJSON is a server as the API shows it.
+type NodeJSON struct {
+	ID         string            `json:"id" doc:"Kept over restarts. local: a server with a database of its own." example:"0199a1c2-7d3e-7a10-8a55-01234567a0de"`
+	Name       string            `json:"name" example:"warren-1"`
+	Address    string            `json:"address" doc:"Where the other servers reach it." example:"https://warren-1.example:7777"`
+	Version    string            `json:"version" doc:"Of Warren." example:"1.0.0"`
+	Self       bool              `json:"self" doc:"It is the server that answers."`
+	State      nodes.State       `json:"state" enum:"up,stopped,unreachable" doc:"up: its beat moves. stopped: it ended in order. unreachable: its beat stands still."`
+	Draining   bool              `json:"draining" doc:"It takes no new starts."`
+	SeenAgo    float64           `json:"seenSecondsAgo" doc:"How long ago its beat moved, by the database's clock, in seconds." example:"2.5"`
+	StartedAt  time.Time         `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	Running    int64             `json:"running" doc:"Browsers that run there, at the last beat." example:"12"`
+	MaxRunning *int64            `json:"maxRunning" doc:"Browsers that may run there at once; null: no limit." example:"30"`
+	Browsers   []NodeBrowserJSON `json:"browsers" doc:"What is installed there."`
+	Labels     map[string]string `json:"labels"`
+}
+
+// NodeBrowserJSON is a browser of a server.
+type NodeBrowserJSON struct {
+	System  string `json:"system" doc:"The operating system of the server's machine." example:"linux"`
+	Version string `json:"version" example:"156.0.8078.79"`
+}
+
+func (NodeJSON) example() any {
+	return NodeJSON{ID: exampleNodeID, Name: "warren-1", Address: "https://warren-1.example:7777", Version: "1.0.0", Self: true,
+		State: nodes.Up, SeenAgo: 2.5, StartedAt: exampleTime(), Running: 12, MaxRunning: new(int64(30)),
+		Browsers: []NodeBrowserJSON{{"linux", "156.0.8078.79"}}, Labels: map[string]string{"zone": "berlin"}}
+}
+
+const exampleNodeID = "0199a1c2-7d3e-7a10-8a55-01234567a0de"
+
+func nodeFrom(n nodes.Info) NodeJSON {
+	out := NodeJSON{ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, Self: n.Self, State: n.State, Draining: n.Draining,
+		SeenAgo: n.Seen.Seconds(), StartedAt: n.Started.UTC().Truncate(time.Millisecond), Running: n.Running,
+		Browsers: []NodeBrowserJSON{}, Labels: n.Labels}
+	if n.Capacity > 0 {
+		out.MaxRunning = &n.Capacity
+	}
+	for _, b := range n.Browsers {
+		out.Browsers = append(out.Browsers, NodeBrowserJSON(b))
+	}
+	return out
+}
+
+// listNodes answers all servers on one page: they are few.
+func (s *API) listNodes(ctx context.Context, _ *struct{}) (*listBody[NodeJSON], error) {
+	all, err := s.nodes.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]NodeJSON, 0, len(all))
+	for _, n := range all {
+		out = append(out, nodeFrom(n))
+	}
+	return &listBody[NodeJSON]{wholeList(out)}, nil
+}
+
+// NodePath names one server.
+type NodePath struct {
+	ID string `path:"id" doc:"The server's id, as GET /nodes has it."`
+}
+
+func (s *API) drainNode(ctx context.Context, in *struct{ NodePath }) (*struct{ Body NodeJSON }, error) {
+	return s.setDraining(ctx, in.ID, true)
+}
+
+func (s *API) undrainNode(ctx context.Context, in *struct{ NodePath }) (*struct{ Body NodeJSON }, error) {
+	return s.setDraining(ctx, in.ID, false)
+}
+
+// setDraining records whether a server takes no new starts. This one follows at once, another one with its next beat.
+func (s *API) setDraining(ctx context.Context, id string, draining bool) (*struct{ Body NodeJSON }, error) {
+	if err := mayChangeNodes(ctx); err != nil {
+		return nil, err
+	}
+	n, err := s.nodes.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	about(ctx, "", id, map[string]any{"name": n.Name})
+	err = s.change(ctx, func(q *store.Queries) error { return s.nodes.Drain(ctx, q, id, draining) })
+	if err != nil {
+		return nil, err
+	}
+	s.nodes.Drained(id, draining)
+	n.Draining = draining
+	return &struct{ Body NodeJSON }{nodeFrom(n)}, nil
+}
+
+// mayChangeNodes refuses keys that do not see all workspaces, since a server is for all of them.
+func mayChangeNodes(ctx context.Context) error {
+	if callerOf(ctx).Sees.SeesAll() {
+		return nil
+	}
+	return problem.New(problem.Forbidden, "forbidden", "A server is for all workspaces: only a key that sees all of them changes one.")
+}
