@@ -311,7 +311,7 @@ func (s *session) eachRow(ctx context.Context, do func(jsontext.Value) error) er
 }
 
 // unpaged are the lists that come whole.
-var unpaged = []string{"listRuns", "listSnapshots", "listPasskeys", "listBrowsers", "listRunHosts"}
+var unpaged = []string{"listRuns", "listNodes", "listSnapshots", "listPasskeys", "listBrowsers", "listRunHosts"}
 
 func (s *session) pages() bool {
 	id, _, _ := s.cmd.operation()
