@@ -47,4 +47,10 @@ UPDATE profiles SET node_id = NULL WHERE node_id = CAST(@node_id AS TEXT);
 -- name: ListOpenRunsOfNode :many
 -- ListOpenRunsOfNode returns the runs without an end of the profiles whose data a server has.
 SELECT runs.* FROM runs JOIN profiles ON profiles.id = runs.profile_id
-WHERE profiles.node_id = CAST(@node_id AS TEXT) AND runs.ended_at IS NULL;
+WHERE profiles.node_id = CAST(@node_id AS TEXT) AND runs.ended_at IS NULL
+ORDER BY runs.id;
+
+-- name: SettleProfilesOfNode :execrows
+-- SettleProfilesOfNode stops the profiles of a server that is gone, of whose run there is no record.
+UPDATE profiles SET status = 'stopped'
+WHERE node_id = CAST(@node_id AS TEXT) AND status IN ('starting', 'running', 'stopping');

@@ -18,8 +18,11 @@ WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListOpenRuns :many
--- ListOpenRuns returns every open run, oldest first, for the boot.
-SELECT * FROM runs WHERE ended_at IS NULL ORDER BY started_at, id;
+-- ListOpenRuns returns every open run but those of other servers, oldest first, for the boot.
+SELECT * FROM runs
+WHERE ended_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND profiles.node_id <> CAST(@node_id AS TEXT))
+ORDER BY started_at, id;
 
 -- name: ListOpenRunsVisible :many
 -- ListOpenRunsVisible returns the open runs that a key may see, newest first, behind a position.

@@ -40,7 +40,7 @@ func (a *adopting) begin(fn func()) {
 // run is known. What changed in the last moments of that server is sent to them afterwards: until then they run as they
 // did without a server, through the proxy that they have. A start that joins one waits for that.
 func (m *Manager) Adopt(ctx context.Context) error {
-	open, err := m.store.Read().ListOpenRuns(ctx)
+	open, err := m.store.Read().ListOpenRuns(ctx, m.cfg.Node)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,8 @@ func (m *Manager) Adopt(ctx context.Context) error {
 	// Without a run, a profile that is starting or stopping is stopped.
 	return m.store.Write(ctx, func(q *store.Queries) error {
 		for _, status := range []string{"starting", "stopping"} {
-			if _, err := q.ResetStatus(ctx, store.ResetStatusParams{FromStatus: status, ToStatus: "stopped"}); err != nil {
+			_, err := q.ResetStatus(ctx, store.ResetStatusParams{FromStatus: status, ToStatus: "stopped", NodeID: m.cfg.Node})
+			if err != nil {
 				return err
 			}
 		}

@@ -42,7 +42,12 @@ func (m *Manager) Begin(ctx context.Context, all []Beginning, insert func(*store
 	}
 	err := m.writeAside(ctx, all)
 	if err == nil {
-		err = m.store.Write(ctx, insert)
+		err = m.store.Write(ctx, func(q *store.Queries) error {
+			if err := insert(q); err != nil {
+				return err
+			}
+			return m.placeAll(ctx, q, all)
+		})
 	}
 	for _, b := range all {
 		aside := m.asideOf(b.ID)
@@ -57,6 +62,19 @@ func (m *Manager) Begin(ctx context.Context, all []Beginning, insert func(*store
 		}
 	}
 	return err
+}
+
+// placeAll records that this server has the data of new profiles.
+func (m *Manager) placeAll(ctx context.Context, q *store.Queries, all []Beginning) error {
+	for _, b := range all {
+		if len(b.Cookies) == 0 && b.Folder == "" {
+			continue
+		}
+		if _, err := m.placeIn(ctx, q, b.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *Manager) asideOf(id string) string {

@@ -62,7 +62,7 @@ func hasEnded(row store.Profile) bool {
 func (m *Manager) afterRun(ctx context.Context, profileID string) {
 	row, err := m.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: profileID})
 	switch {
-	case err != nil:
+	case err != nil, m.isElsewhere(row):
 	case hasEnded(row):
 		err = m.eraseTemporary(context.WithoutCancel(ctx), row)
 	case row.SnapshotDue:
@@ -169,6 +169,9 @@ type preparedData struct {
 // prepareData makes a profile's folder ready for a start, and looks for damage. If its data had to be loaded although it has run
 // before, the start says so. The error is profile_damaged.
 func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options) (d preparedData, err error) {
+	if err := m.place(ctx, row); err != nil {
+		return d, err
+	}
 	loaded, err := m.snapshots.Prepare(ctx, row)
 	if err != nil {
 		return d, err

@@ -191,6 +191,7 @@ func (q *Queries) ListNodes(ctx context.Context) ([]Node, error) {
 const listOpenRunsOfNode = `-- name: ListOpenRunsOfNode :many
 SELECT runs.id, runs.profile_id, runs.workspace_id, runs.started_at, runs.ended_at, runs.outcome, runs.record FROM runs JOIN profiles ON profiles.id = runs.profile_id
 WHERE profiles.node_id = CAST(?1 AS TEXT) AND runs.ended_at IS NULL
+ORDER BY runs.id
 `
 
 // ListOpenRunsOfNode returns the runs without an end of the profiles whose data a server has.
@@ -237,6 +238,20 @@ type PlaceProfileParams struct {
 // PlaceProfile records which server has a profile's data. A profile that has one already stays there.
 func (q *Queries) PlaceProfile(ctx context.Context, arg PlaceProfileParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, placeProfile, arg.NodeID, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const settleProfilesOfNode = `-- name: SettleProfilesOfNode :execrows
+UPDATE profiles SET status = 'stopped'
+WHERE node_id = CAST(?1 AS TEXT) AND status IN ('starting', 'running', 'stopping')
+`
+
+// SettleProfilesOfNode stops the profiles of a server that is gone, of whose run there is no record.
+func (q *Queries) SettleProfilesOfNode(ctx context.Context, nodeID string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, settleProfilesOfNode, nodeID)
 	if err != nil {
 		return 0, err
 	}

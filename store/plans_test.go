@@ -22,6 +22,7 @@ var plainScans = map[string]string{
 	"countWebhooks":      "webhooks are few",
 	"listAllWebhooks":    "webhooks are few",
 	"listNodes":          "nodes are few",
+	"listOpenRunsOfNode": "sorts the runs of a server that is removed",
 	"interruptSchedules": "schedules are few, and it is done once, at the boot",
 	"countKept":          "a backup reads everything anyway",
 	"listMissingHeads":   "the check reads everything anyway",

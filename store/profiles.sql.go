@@ -1404,17 +1404,19 @@ func (q *Queries) PurgeProfile(ctx context.Context, arg PurgeProfileParams) (int
 }
 
 const resetStatus = `-- name: ResetStatus :execrows
-UPDATE profiles SET status = ?1 WHERE status <> 'stopped' AND status = ?2
+UPDATE profiles SET status = ?1
+WHERE status <> 'stopped' AND status = ?2 AND (node_id IS NULL OR node_id = CAST(?3 AS TEXT))
 `
 
 type ResetStatusParams struct {
 	ToStatus   string
 	FromStatus string
+	NodeID     string
 }
 
-// ResetStatus replaces one status by another in all profiles. It changes no other column.
+// ResetStatus replaces one status by another in all profiles but those of other servers. It changes no other column.
 func (q *Queries) ResetStatus(ctx context.Context, arg ResetStatusParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, resetStatus, arg.ToStatus, arg.FromStatus)
+	result, err := q.db.ExecContext(ctx, resetStatus, arg.ToStatus, arg.FromStatus, arg.NodeID)
 	if err != nil {
 		return 0, err
 	}

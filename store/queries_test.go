@@ -335,7 +335,7 @@ func TestRuns(t *testing.T) {
 			t.Errorf("ended the %d. time: %d rows, want %d", i+1, n, want)
 		}
 	}
-	if open, err := s.Read().ListOpenRuns(ctx); err != nil || len(open) != 4 || open[0].ID != "r0" || open[0].WorkspaceID != "a" {
+	if open, err := s.Read().ListOpenRuns(ctx, ""); err != nil || len(open) != 4 || open[0].ID != "r0" || open[0].WorkspaceID != "a" {
 		t.Errorf("open: %+v, %v", open, err)
 	}
 	list, err := s.Read().ListRunsOfProfile(ctx, ListRunsOfProfileParams{ProfileID: p.ID, AfterKey: 3, AfterID: "r3", Limit: 2})

@@ -117,12 +117,15 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 }
 
 const listOpenRuns = `-- name: ListOpenRuns :many
-SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs WHERE ended_at IS NULL ORDER BY started_at, id
+SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs
+WHERE ended_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND profiles.node_id <> CAST(?1 AS TEXT))
+ORDER BY started_at, id
 `
 
-// ListOpenRuns returns every open run, oldest first, for the boot.
-func (q *Queries) ListOpenRuns(ctx context.Context) ([]Run, error) {
-	rows, err := q.db.QueryContext(ctx, listOpenRuns)
+// ListOpenRuns returns every open run but those of other servers, oldest first, for the boot.
+func (q *Queries) ListOpenRuns(ctx context.Context, nodeID string) ([]Run, error) {
+	rows, err := q.db.QueryContext(ctx, listOpenRuns, nodeID)
 	if err != nil {
 		return nil, err
 	}

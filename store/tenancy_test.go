@@ -105,6 +105,7 @@ var internalQueries = map[string]string{
 	"PlaceProfile":            "by a start, whose profile was read under the key's workspaces",
 	"CountProfilesOfNode":     "for keys of the scope admin and of all workspaces",
 	"UnplaceProfiles":         "for keys of the scope admin and of all workspaces",
+	"SettleProfilesOfNode":    "for keys of the scope admin and of all workspaces",
 	"ListOpenRunsOfNode":      "for keys of the scope admin and of all workspaces",
 	"HasPackage":              "after DeleteExtension, which has the key's workspaces",
 }

@@ -43,4 +43,9 @@ UPDATE profiles SET node_id = NULL WHERE node_id = $1::text;
 -- name: ListOpenRunsOfNode :many
 SELECT runs.id, runs.profile_id, runs.workspace_id, runs.started_at, runs.ended_at, runs.outcome, runs.record
 FROM runs JOIN profiles ON profiles.id = runs.profile_id
-WHERE profiles.node_id = $1::text AND runs.ended_at IS NULL;
+WHERE profiles.node_id = $1::text AND runs.ended_at IS NULL
+ORDER BY runs.id;
+
+-- name: SettleProfilesOfNode :execrows
+UPDATE profiles SET status = 'stopped'
+WHERE node_id = $1::text AND status IN ('starting', 'running', 'stopping');

@@ -150,7 +150,8 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
 FROM profiles WHERE status <> 'stopped' ORDER BY status, id;
 
 -- name: ResetStatus :execrows
-UPDATE profiles SET status = $1 WHERE status <> 'stopped' AND status = $2;
+UPDATE profiles SET status = $1
+WHERE status <> 'stopped' AND status = $2 AND (node_id IS NULL OR node_id = $3::text);
 
 -- name: ListProfilesOfProxy :many
 SELECT id FROM profiles

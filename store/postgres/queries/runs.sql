@@ -16,7 +16,10 @@ WHERE id = $1
 
 -- name: ListOpenRuns :many
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record
-FROM runs WHERE ended_at IS NULL ORDER BY started_at, id;
+FROM runs
+WHERE ended_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND profiles.node_id <> $1::text)
+ORDER BY started_at, id;
 
 -- name: ListOpenRunsVisible :many
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs

@@ -1,0 +1,77 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"warren/problem"
+	"warren/store"
+)
+
+// Says which of the servers that share a database has a profile's data.
+
+// isElsewhere reports whether another server has a profile's data.
+func (m *Manager) isElsewhere(row store.Profile) bool {
+	return m.cfg.Node != "" && row.NodeID != nil && *row.NodeID != m.cfg.Node
+}
+
+// place records that this server has a profile's data. It fails for a profile whose data another server has.
+func (m *Manager) place(ctx context.Context, row store.Profile) error {
+	if m.cfg.Node == "" || row.NodeID != nil && *row.NodeID == m.cfg.Node {
+		return nil
+	}
+	at := ""
+	if row.NodeID != nil {
+		at = *row.NodeID
+	} else {
+		err := m.store.Write(ctx, func(q *store.Queries) (err error) {
+			at, err = m.placeIn(ctx, q, row.ID)
+			return err
+		})
+		if err != nil || at == m.cfg.Node {
+			return err
+		}
+	}
+	node, err := m.store.Read().GetNode(ctx, at)
+	if err != nil && !errors.Is(err, store.ErrNoRow) {
+		return err
+	}
+	now, err := m.store.Read().DatabaseTime(ctx)
+	if err != nil {
+		return err
+	}
+	return NodeUnreachable(at, node, time.Duration(now-node.BeatAt)*time.Millisecond)
+}
+
+// placeIn records it in a transaction, and returns the server that has the data.
+func (m *Manager) placeIn(ctx context.Context, q *store.Queries, id string) (at string, err error) {
+	if m.cfg.Node == "" {
+		return "", nil
+	}
+	placed, err := q.PlaceProfile(ctx, store.PlaceProfileParams{ID: id, NodeID: m.cfg.Node})
+	if err != nil || placed > 0 {
+		return m.cfg.Node, err
+	}
+	row, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id})
+	if errors.Is(err, store.ErrNoRow) {
+		return "", problem.Missing("profile")
+	}
+	if err != nil || row.NodeID == nil {
+		return "", err
+	}
+	return *row.NodeID, nil
+}
+
+// NodeUnreachable is the error of a start of a profile whose data another server has, and when that was seen. A row without an id is of
+// a server that was removed.
+func NodeUnreachable(id string, row store.Node, seen time.Duration) *problem.Error {
+	text := "The profile's data are on the server with the id " + id + ", which was removed from this database. Start that server again."
+	if row.ID != "" {
+		text = fmt.Sprintf("The profile's data are on the server %s at %s, last seen %s ago, which this one does not ask. Start the "+
+			"profile there. If that server is gone for good, `warren node remove %s --forget` gives its data up.", row.Name, row.Address,
+			seen.Round(time.Second), id)
+	}
+	return problem.New(problem.Conflict, "node_unreachable", text)
+}
