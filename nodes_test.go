@@ -15,27 +15,37 @@ import (
 	"warren/testnet"
 )
 
-// nodesOf asks a server for the list of nodes, with the admin key of its data folder.
-func nodesOf(t testing.TB, base, data string) []api.NodeJSON {
+// askNode calls a server with the admin key of its data folder. into takes the answer; nil: nothing.
+func askNode(t testing.TB, base, data, method, path, body string, into any) (status int) {
 	t.Helper()
 	key, err := os.ReadFile(filepath.Join(data, "admin.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+api.Prefix+"/nodes", nil)
+	req, err := http.NewRequestWithContext(t.Context(), method, base+api.Prefix+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
+	text, err := io.ReadAll(res.Body)
+	if err != nil || into != nil && json.Unmarshal(text, into) != nil {
+		t.Fatalf("%s %s: %d, %s, %v", method, path, res.StatusCode, text, err)
+	}
+	return res.StatusCode
+}
+
+// nodesOf asks a server for the list of nodes.
+func nodesOf(t testing.TB, base, data string) []api.NodeJSON {
+	t.Helper()
 	var list struct{ Data []api.NodeJSON }
-	if err != nil || json.Unmarshal(body, &list) != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%d, %s, %v", res.StatusCode, body, err)
+	if status := askNode(t, base, data, http.MethodGet, "/nodes", "", &list); status != http.StatusOK {
+		t.Fatal(status)
 	}
 	return list.Data
 }
@@ -68,13 +78,7 @@ func TestServersOfOneDatabase(t *testing.T) {
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
-	key, err := os.ReadFile(filepath.Join(first.Data, "admin.key"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(second.Data, "admin.key"), key, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	shareKey(t, first, second)
 	s = serveOnce(t, second, func(s *served) {
 		all := nodesOf(t, s.base, second.Data)
 		if len(all) != 2 || all[0].ID != id || all[0].State != "stopped" || all[1].Name != "two" ||
@@ -84,6 +88,78 @@ func TestServersOfOneDatabase(t *testing.T) {
 	})
 	if s.err != nil || strings.Contains(s.log, "its beat is watched") {
 		t.Errorf("%v, %s", s.err, s.log)
+	}
+}
+
+// shareKey gives a server the admin key of another one with the same database.
+func shareKey(t testing.TB, from, to *serveConfig) {
+	t.Helper()
+	key, err := os.ReadFile(filepath.Join(from.Data, "admin.key"))
+	if err == nil {
+		err = os.MkdirAll(to.Data, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to.Data, "admin.key"), key, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestProfilesOfAServer: a profile starts where its data are. When that server was removed, it waits for it, or starts anew elsewhere if
+// the data are given up. No server has a browser here, so that a start that is taken says so.
+func TestProfilesOfAServer(t *testing.T) {
+	t.Parallel()
+	first, second := testConfig(t), testConfig(t)
+	first.Store = testnet.Postgres(t)
+	second.Store, second.SecretKey = first.Store, filepath.Join(first.Data, "secret.key")
+	first.Node, second.Node = "one", "two"
+	var profile struct{ ID string }
+	var nodeID string
+	start := func(s *served, data, want string) {
+		t.Helper()
+		var answer struct{ Code, Detail string }
+		askNode(t, s.base, data, http.MethodPost, "/profiles/"+profile.ID+"/start", "", &answer)
+		if code, words, _ := strings.Cut(want, " "); answer.Code != code || !strings.Contains(answer.Detail, words) {
+			t.Errorf("the start: %+v, want %s", answer, want)
+		}
+	}
+	remove := func(s *served, query string, want int) {
+		t.Helper()
+		if status := askNode(t, s.base, second.Data, http.MethodDelete, "/nodes/"+nodeID+query, "", nil); status != want {
+			t.Errorf("the removal %q: %d", query, status)
+		}
+	}
+	steps := []struct {
+		on *serveConfig
+		do func(*served)
+	}{
+		{first, func(s *served) {
+			askNode(t, s.base, first.Data, http.MethodPost, "/profiles", `{"name":"shop","os":"linux"}`, &profile)
+			start(s, first.Data, "browser_not_found ")
+			nodeID = nodesOf(t, s.base, first.Data)[0].ID
+			shareKey(t, first, second)
+			if status := askNode(t, s.base, first.Data, http.MethodDelete, "/nodes/"+nodeID, "", nil); status != http.StatusConflict {
+				t.Errorf("the removal of a server that lives: %d", status)
+			}
+		}},
+		{second, func(s *served) {
+			start(s, second.Data, "node_unreachable the server one at http")
+			remove(s, "", http.StatusNoContent)
+			remove(s, "", http.StatusNotFound)
+			start(s, second.Data, "node_unreachable which was removed")
+		}},
+		{first, func(s *served) { start(s, first.Data, "browser_not_found ") }},
+		{second, func(s *served) {
+			remove(s, "?forget=true", http.StatusNoContent)
+			start(s, second.Data, "browser_not_found ")
+		}},
+		{first, func(s *served) { start(s, first.Data, "node_unreachable the server two at http") }},
+	}
+	for i, step := range steps {
+		if s := serveOnce(t, step.on, step.do); s.err != nil {
+			t.Fatalf("step %d: %v", i, s.err)
+		}
 	}
 }
 

@@ -72,6 +72,7 @@ func auditActions() map[string]string {
 		"POST /webhooks/{id}/deliveries/{deliveryId}/replay": "webhook.replay",
 		"POST /nodes/{id}/drain":                             "node.drain",
 		"POST /nodes/{id}/undrain":                           "node.undrain",
+		"DELETE /nodes/{id}":                                 "node.remove",
 		"POST /workspaces":                                   "workspace.create",
 		"PUT /workspaces/{id}":                               "workspace.update",
 		"PATCH /workspaces/{id}":                             "workspace.update",

@@ -153,6 +153,7 @@ func routeTable() map[string]route {
 		"GET " + p + "/nodes":                                   {scope: "read"},
 		"POST " + p + "/nodes/{id}/drain":                       {scope: "admin"},
 		"POST " + p + "/nodes/{id}/undrain":                     {scope: "admin"},
+		"DELETE " + p + "/nodes/{id}":                           {scope: "admin"},
 		"GET " + p + "/profiles/{id}/passkeys":                  {scope: "read", kind: "profile"},
 		"DELETE " + p + "/profiles/{id}/passkeys/{passkeyId}":   {scope: "write", kind: "profile"},
 		"GET " + p + "/profiles/{id}/runs":                      {scope: "read", kind: "profile"},

@@ -6,6 +6,7 @@ import (
 
 	"warren/nodes"
 	"warren/problem"
+	"warren/runs"
 	"warren/store"
 )
 
@@ -100,10 +101,39 @@ func (s *API) setDraining(ctx context.Context, id string, draining bool) (*struc
 	return &struct{ Body NodeJSON }{nodeFrom(n)}, nil
 }
 
+// nodeDelete removes a server.
+type nodeDelete struct {
+	NodePath
+	Forget bool `query:"forget" doc:"Give up the data of the server's profiles, which then start anew elsewhere. Without it they wait for the server to come back."`
+}
+
+func (nodeDelete) problems() []*problem.Error { return []*problem.Error{nodes.Alive("warren-1")} }
+
+// removeNode deletes the entry of a server that is gone, and settles what it has left.
+func (s *API) removeNode(ctx context.Context, in *nodeDelete) (*struct{}, error) {
+	if err := mayChangeNodes(ctx); err != nil {
+		return nil, err
+	}
+	about(ctx, "", in.ID, map[string]any{"forget": in.Forget})
+	return nil, s.change(ctx, func(q *store.Queries) error {
+		r, err := s.nodes.Remove(ctx, q, in.ID, in.Forget)
+		if err != nil {
+			return err
+		}
+		about(ctx, "", in.ID, map[string]any{"name": r.Name, "runs": r.Lost, "profiles": r.Profiles, "forget": in.Forget})
+		return nil
+	})
+}
+
 // mayChangeNodes refuses keys that do not see all workspaces, since a server is for all of them.
 func mayChangeNodes(ctx context.Context) error {
 	if callerOf(ctx).Sees.SeesAll() {
 		return nil
 	}
 	return problem.New(problem.Forbidden, "forbidden", "A server is for all workspaces: only a key that sees all of them changes one.")
+}
+
+func exampleElsewhere() *problem.Error {
+	return runs.NodeUnreachable(exampleNodeID, store.Node{ID: exampleNodeID, Name: "warren-1", Address: "https://warren-1.example:7777"},
+		40*time.Second)
 }

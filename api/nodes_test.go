@@ -23,6 +23,9 @@ func TestNodes(t *testing.T) {
 		a.as(key).do(t, "POST", "/nodes/local/undrain", nil).refused(t, 403, "forbidden")
 	}
 	a.do(t, "POST", "/nodes/other/drain", nil).refused(t, 404, "node_not_found")
+	a.do(t, "DELETE", "/nodes/other", nil).refused(t, 404, "node_not_found")
+	a.do(t, "DELETE", "/nodes/local", nil).refused(t, 409, "node_alive")
+	a.as(limited).do(t, "DELETE", "/nodes/local", nil).refused(t, 403, "forbidden")
 
 	id := a.profile(t)
 	a.do(t, "POST", "/nodes/local/drain", nil).want(t, 200).equal(t, "draining", true)

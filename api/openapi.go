@@ -73,7 +73,7 @@ var moreErrors = map[string][]int{
 	"createTemplate": {409}, "updateTemplate": {409, 412}, "patchTemplate": {409, 412}, "deleteTemplate": {412},
 	"createSchedule": {409}, "updateSchedule": {412}, "patchSchedule": {412}, "deleteSchedule": {412}, "listSchedules": {410},
 	"createWebhook": {409}, "updateWebhook": {412}, "patchWebhook": {412}, "deleteWebhook": {412}, "listWebhooks": {410},
-	"listDeliveries": {410}, "replayDelivery": {409},
+	"removeNode": {409}, "listDeliveries": {410}, "replayDelivery": {409},
 	"updateWorkspace": {412}, "putWorkspace": {412}, "deleteWorkspace": {409, 412}, "listTemplates": {410},
 	"importProxies": {409}, "restoreProfile": {409},
 	"createSnapshot": {409}, "deleteSnapshot": {409}, "rollbackProfile": {409}, "cloneProfile": {409}, "deleteExtension": {409},

@@ -103,6 +103,7 @@ func (s *API) routes() {
 	add(s, scopeRead, "GET /nodes", "listNodes", "List the servers that share a database", s.listNodes)
 	add(s, scopeAdmin, "POST /nodes/{id}/drain", "drainNode", "Drain: let a server take no new starts", s.drainNode)
 	add(s, scopeAdmin, "POST /nodes/{id}/undrain", "undrainNode", "Undrain: let a server take starts again", s.undrainNode)
+	add(s, scopeAdmin, "DELETE /nodes/{id}", "removeNode", "Remove a server that is gone", s.removeNode)
 	add(s, scopeRead, "GET /workspaces", "listWorkspaces", "List workspaces", s.listWorkspaces)
 	add(s, scopeAdmin, "POST /workspaces", "createWorkspace", "Create a workspace", s.createWorkspace)
 	add(s, scopeRead, "GET /workspaces/{id}", "getWorkspace", "Get one workspace", s.getWorkspace)

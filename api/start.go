@@ -58,7 +58,7 @@ func (startRequest) problems() []*problem.Error {
 				"Choose auto or Europe/Berlin."}}),
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 		exampleDamage(),
-		exampleQuota(), runs.CancelledStart(), pool.Stopping(), nodes.Draining(), nodes.Taken("warren-1",
+		exampleQuota(), runs.CancelledStart(), pool.Stopping(), nodes.Draining(), exampleElsewhere(), nodes.Taken("warren-1",
 			"https://warren-1.example:7777"), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
 }
 

@@ -11,5 +11,8 @@ func nodeCommands() []command {
 			cols: nodeCols, sample: "warren node drain local"},
 		{name: "node undrain", op: "undrainNode POST /nodes/{id}/undrain", help: "Let servers take starts again.", many: true,
 			cols: nodeCols, sample: "warren node undrain local"},
+		{name: "node remove", op: "removeNode DELETE /nodes/{id}", help: "Remove servers that are gone. Their runs count as lost.",
+			many: true, done: "removed", sample: "warren node remove local", flags: []flag{q("forget?",
+				"Give up the data of their profiles, which then start anew elsewhere.")}},
 	}
 }

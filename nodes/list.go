@@ -124,6 +124,58 @@ func (n *Node) Drain(ctx context.Context, q *store.Queries, id string, draining 
 	return err
 }
 
+// Removed is what the removal of a node has settled.
+type Removed struct {
+	Name     string
+	Lost     int   // runs
+	Profiles int64 // whose data the node has
+}
+
+// Remove deletes the row of a node that is gone, in a transaction. Its open runs are recorded as lost, and its profiles do not run any
+// more. Their data stay its own, since it may come back; with forget they are given up, so that the profiles start anew elsewhere. The
+// error is problem.Missing for an unknown id, and node_alive for a node whose beat moves.
+func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget bool) (r Removed, err error) {
+	if n.store == nil {
+		if id == n.id {
+			return r, Alive(n.cfg.Name)
+		}
+		return r, problem.Missing("node")
+	}
+	row, err := q.GetNode(ctx, id)
+	if errors.Is(err, store.ErrNoRow) {
+		return r, problem.Missing("node")
+	}
+	if err != nil {
+		return r, err
+	}
+	at, err := q.DatabaseTime(ctx)
+	if err != nil {
+		return r, err
+	}
+	if n.info(row, at).State == Up {
+		return r, Alive(row.Name)
+	}
+	r.Name = row.Name
+	if r.Lost, err = runs.SettleNode(ctx, q, id); err != nil {
+		return r, err
+	}
+	if r.Profiles, err = q.CountProfilesOfNode(ctx, id); err != nil {
+		return r, err
+	}
+	if forget {
+		if _, err := q.UnplaceProfiles(ctx, id); err != nil {
+			return r, err
+		}
+	}
+	return r, store.ErrorOf(q.DeleteNode(ctx, id))
+}
+
+// Alive is the error of the removal of a node that serves.
+func Alive(name string) *problem.Error {
+	return problem.New(problem.Conflict, "node_alive", "The server "+name+" serves: its beat moves. Stop it first. A server that was "+
+		"killed counts as gone after 15 seconds.")
+}
+
 // report returns how many browsers run here, and the list of those that are installed as its row has it.
 func (n *Node) report(ctx context.Context) (running int64, browsers string) {
 	running, m := n.count()

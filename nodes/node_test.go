@@ -250,6 +250,77 @@ func TestRemovedNode(t *testing.T) {
 	}
 }
 
+// TestRemove: only a node that is gone is removed. Its runs are lost then and its profiles are stopped; their data are given up if that is
+// asked for.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	all := newServers(t, 2)
+	n := all[0].mustJoin(t)
+	st := all[1].st
+	write := func(fn func(q *store.Queries) error) error { return st.Write(t.Context(), fn) }
+	for id, status := range map[string]string{"a": "running", "b": "starting", "c": "failed"} {
+		err := write(func(q *store.Queries) error {
+			_, err := q.EnsureWorkspace(t.Context(), store.EnsureWorkspaceParams{ID: "w"})
+			if err == nil {
+				_, err = q.InsertProfile(t.Context(), store.InsertProfileParams{ID: id, WorkspaceID: "w", Name: id, OS: "linux", Tags: "[]",
+					SearchKey: id, StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off", Snapshots: nil,
+					BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", FallbackProxyIDs: "[]", FallbackCountry: "same",
+					AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Extensions: "[]", Passkeys: "off"})
+			}
+			if err == nil {
+				_, err = q.SetProfileStatus(t.Context(), store.SetProfileStatusParams{ID: id, Status: status})
+			}
+			if err == nil {
+				_, err = q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: id, NodeID: n.ID()})
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := write(func(q *store.Queries) error {
+		return q.InsertRun(t.Context(), store.InsertRunParams{ID: "r", ProfileID: "a", StartedAt: 1, Record: "{}"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Removed
+	remove := func(forget bool) error {
+		return write(func(q *store.Queries) (err error) { r, err = n.Remove(t.Context(), q, n.ID(), forget); return err })
+	}
+	if err := remove(false); !problem.HasCode(err, "node_alive") {
+		t.Errorf("a node that lives: %v", err)
+	}
+	n.crash()
+	until(t, "it is gone", func() bool { return !problem.HasCode(remove(false), "node_alive") })
+	if r != (Removed{Name: all[0].cfg.Name, Lost: 1, Profiles: 3}) {
+		t.Errorf("%+v", r)
+	}
+	run, err := st.Read().GetRun(t.Context(), store.GetRunParams{ID: "r"})
+	if err != nil || run.Outcome != "lost" || run.EndedAt == nil {
+		t.Errorf("the run: %+v, %v", run, err)
+	}
+	for id, want := range map[string]string{"a": "stopped", "b": "stopped", "c": "failed"} {
+		row, err := st.Profile(t.Context(), store.All(), id, false)
+		if err != nil || row.Status != want || row.NodeID == nil || id == "a" && (row.LastRun == nil ||
+			!strings.Contains(*row.LastRun, `"reason":"lost"`)) {
+			t.Errorf("%s: %+v, %v", id, row, err)
+		}
+	}
+	if err := remove(true); !problem.HasCode(err, "node_not_found") {
+		t.Errorf("a second time: %v", err)
+	}
+	back := all[0].mustJoin(t)
+	back.Leave()
+	if err := remove(true); err != nil {
+		t.Fatal(err)
+	}
+	if row, err := st.Profile(t.Context(), store.All(), "a", false); err != nil || row.NodeID != nil {
+		t.Errorf("given up: %+v, %v", row, err)
+	}
+}
+
 // TestLostDatabase: a server that loses the database goes on, and its beat moves again when the database is back.
 func TestLostDatabase(t *testing.T) {
 	t.Parallel()
@@ -261,8 +332,12 @@ func TestLostDatabase(t *testing.T) {
 	until(t, "it says so", func() bool { return strings.Contains(s.log.String(), "does not reach the database") })
 	db.Start()
 	until(t, "it says so", func() bool { return strings.Contains(s.log.String(), "reaches the database again") })
-	if row := s.row(t, n.ID()); row.Beat <= before || n.Fault() != nil {
-		t.Errorf("%+v, %v", row, n.Fault())
+	until(t, "the beat moves", func() bool { // a connection of before fails once
+		row, err := s.st.Read().GetNode(t.Context(), n.ID())
+		return err == nil && row.Beat > before
+	})
+	if n.Fault() != nil {
+		t.Error(n.Fault())
 	}
 }
 

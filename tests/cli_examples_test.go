@@ -50,6 +50,7 @@ var refusedWith = map[string]string{
 	"snapshot rm": "snapshot_not_found", "snapshot rollback": "snapshot_not_found", "proxy rotate": "no_rotate_url",
 	"run show": "run_not_found", "run hosts": "run_not_found", "job show": "job_not_found", "job results": "job_not_found",
 	"job cancel": "job_not_found", "webhook replay": "webhook_disabled",
+	"node remove":                "node_alive",
 	"server install-browser":     "installation_not_allowed",
 	"server installation":        "installation_not_allowed",
 	"server cancel-installation": "installation_not_allowed",

@@ -163,6 +163,7 @@ const TITLES = {
   proxy_unreachable: 'The proxy does not work',
   browser_not_found: 'No browser is installed on the server',
   browser_failed: 'The browser did not start',
+  node_unreachable: 'The profile’s data are on another server',
   node_draining: 'The server takes no new starts',
   node_conflict: 'Another server uses this one’s id',
   capacity_exceeded: 'The limit of running browsers is reached',

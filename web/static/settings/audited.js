@@ -131,6 +131,7 @@ export const GROUPS = [
   ]],
   ['Servers', [['node', 'Everything of servers']], [
     ['node.drain', 'Drained', 'drain', 'drained', node],
+    ['node.remove', 'Removed', 'remove', 'removed', (entry) => html`${node(entry)}${entry.detail.profiles > 0 && entry.detail.forget && html`, and gave up the data of ${count(entry.detail.profiles, 'profile')}`}`],
     ['node.undrain', 'Takes starts again', 'let', 'let', (entry) => html`${node(entry)} take starts again`],
   ]],
   ['Browsers and extensions', [['browser', 'Everything of browsers'], ['extension', 'Everything of extensions']], [

@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-AQVNRR2F.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-BCYUWYRE.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1905,14 +1905,15 @@ chedule.delete","Deleted","delete","deleted",schedule],["schedule.run","Ran","ru
 ed",entry=>html`${webhook(entry)}${entry.detail.events?.length>0&&html` for <bdi>${entry.detail.events.join(", ")}</bdi>`}`],["webhook.update","Changed","change",
 "changed",changes3(webhook)],["webhook.delete","Deleted","delete","deleted",webhook],["webhook.test","Tested","test","tested",webhook],["webhook.rotate","New se\
 cret","make","made",of("a new secret for",webhook)],["webhook.replay","Message sent again","send","sent",of("a message again to",webhook)]]],["Servers",[["node",
-"Everything of servers"]],[["node.drain","Drained","drain","drained",node],["node.undrain","Takes starts again","let","let",entry=>html`${node(entry)} take starts again`]]],
-["Browsers and extensions",[["browser","Everything of browsers"],["extension","Everything of extensions"]],[["browser.install","Browser asked for","install","as\
-ked to install",({objectId})=>html`${objectId?html`version <bdi>${objectId}</bdi> of the browser`:"a browser"}`],["browser.cancel","Installation cancelled","can\
-cel","cancelled",text2("the installation of a browser")],["extension.add","Extension added","add","added",extension],["extension.delete","Extension deleted","de\
-lete","deleted",extension]]],["Refusals",[["request"]],[["request.refused","Requests refused","ask for","asked for",({detail:{method,path}})=>html`<code>${[method,
-path].filter(Boolean).join(" ")}</code>`]]]];function profileAlone({objectId}){return html`<${ProfileName} id=${objectId} />`}var ACTIONS=new Map(GROUPS.flatMap(
-([,,actions])=>actions.map(([action,,verb,done,about])=>[action,{verb,done,about}])));function wordsOf(action){return ACTIONS.get(action)}var OPTIONS=GROUPS.map(
-([label,kinds,actions])=>[label,[...kinds.filter(([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","node_conflict","page_not_answering","proxy_unreachab\
+"Everything of servers"]],[["node.drain","Drained","drain","drained",node],["node.remove","Removed","remove","removed",entry=>html`${node(entry)}${entry.detail.
+profiles>0&&entry.detail.forget&&html`, and gave up the data of ${count(entry.detail.profiles,"profile")}`}`],["node.undrain","Takes starts again","let","let",entry=>html`${node(
+entry)} take starts again`]]],["Browsers and extensions",[["browser","Everything of browsers"],["extension","Everything of extensions"]],[["browser.install","Br\
+owser asked for","install","asked to install",({objectId})=>html`${objectId?html`version <bdi>${objectId}</bdi> of the browser`:"a browser"}`],["browser.cancel",
+"Installation cancelled","cancel","cancelled",text2("the installation of a browser")],["extension.add","Extension added","add","added",extension],["extension.de\
+lete","Extension deleted","delete","deleted",extension]]],["Refusals",[["request"]],[["request.refused","Requests refused","ask for","asked for",({detail:{method,
+path}})=>html`<code>${[method,path].filter(Boolean).join(" ")}</code>`]]]];function profileAlone({objectId}){return html`<${ProfileName} id=${objectId} />`}var ACTIONS=new Map(
+GROUPS.flatMap(([,,actions])=>actions.map(([action,,verb,done,about])=>[action,{verb,done,about}])));function wordsOf(action){return ACTIONS.get(action)}var OPTIONS=GROUPS.
+map(([label,kinds,actions])=>[label,[...kinds.filter(([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","node_conflict","page_not_answering","proxy_unreachab\
 le","rotate_failed","server_stopping","start_timeout"],WHY2={__proto__:null,validation_failed:"The request had faults",forbidden:"The key may not do this",duplicate:"\
 There is one already",quota_exceeded:"A quota is used up",etag_mismatch:"It had changed meanwhile",malformed_json:"The request could not be read",database_busy:"\
 The database was busy",server_stopping:"Warren was stopping"};function whyWords(code){return WHY2[code]||problemTitle({code,title:code.replaceAll("_"," ").replace(
