@@ -102,7 +102,7 @@ race: browser
 
 # twice runs the function of each write of the tests several times, as PostgreSQL does after a conflict (store/twice_on.go).
 twice: browser tools
-	go test -tags twice -count=1 -p 1 -timeout 40m ./store ./webhooks ./schedules ./pool ./snapshots ./runs ./api .
+	go test -tags twice -count=1 -p 1 -timeout 40m ./store ./webhooks ./schedules ./pool ./snapshots ./runs ./nodes ./api .
 
 # postgres runs the suites of what keeps state on a PostgreSQL that they start, each function of a write twice. Tests of the SQLite file
 # are left out. Without PostgreSQL on the machine all are skipped, and say so.

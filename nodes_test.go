@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"warren/api"
+	"warren/store"
 	"warren/testnet"
 )
 
@@ -160,6 +161,39 @@ func TestProfilesOfAServer(t *testing.T) {
 		if s := serveOnce(t, step.on, step.do); s.err != nil {
 			t.Fatalf("step %d: %v", i, s.err)
 		}
+	}
+}
+
+// TestStopBeforeItServes: a server that waits for the beat of another one ends well when it is told to stop.
+func TestStopBeforeItServes(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.Store = testnet.Postgres(t)
+	st, err := store.Open(t.Context(), cfg.Data, store.Options{Database: cfg.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	err = st.Write(t.Context(), func(q *store.Queries) error {
+		return q.ClaimNode(t.Context(), store.ClaimNodeParams{ID: "x", Name: "still", Labels: "{}"})
+	})
+	if err == nil {
+		err = cfg.resolve()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out, log testnet.Buffer
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, cfg, &console{strings.NewReader(""), &out, &log}, func(string) { t.Error("it serves") })
+	}()
+	testnet.Eventually(t, "the beat is watched", func() bool { return strings.Contains(log.String(), "its beat is watched") })
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("%v, %s", err, &log)
 	}
 }
 

@@ -104,7 +104,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	var background sync.WaitGroup
 	defer func() { end(); p.events.Close(); background.Wait(); p.nodes.Leave() }()
 	if p.nodes, err = cfg.joinNodes(ctx, log, st, at.api.Addr()); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	if err := p.build(life, cfg, at); err != nil {
 		return err
@@ -133,6 +133,14 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	case <-ctx.Done():
 		return p.stop(context.WithoutCancel(ctx), end)
 	}
+}
+
+// unlessStopped returns nil for an error of a server that was told to stop while it started.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // workBeside starts what the server does beside answering requests, until life ends. background waits for it.
