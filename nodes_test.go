@@ -164,6 +164,49 @@ func TestProfilesOfAServer(t *testing.T) {
 	}
 }
 
+// TestTakenOver: a server whose id another process has taken is not ready and starts nothing, and says who has it.
+func TestTakenOver(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.Store = testnet.Postgres(t)
+	s := serveOnce(t, cfg, func(s *served) {
+		st, err := store.Open(t.Context(), t.TempDir(), store.Options{Database: cfg.Store,
+			SecretKeyFile: filepath.Join(cfg.Data, "secret.key")})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer st.Close()
+		id := nodesOf(t, s.base, cfg.Data)[0].ID
+		err = st.Write(t.Context(), func(q *store.Queries) error {
+			return q.ClaimNode(t.Context(), store.ClaimNodeParams{ID: id, Name: "copy", Address: "http://10.0.0.9:7777", Labels: "{}"})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		var profile struct{ ID string }
+		askNode(t, s.base, cfg.Data, http.MethodPost, "/profiles", `{"name":"shop","os":"linux"}`, &profile)
+		var answer struct{ Code, Detail string }
+		testnet.Eventually(t, "the beat finds it", func() bool {
+			askNode(t, s.base, cfg.Data, http.MethodPost, "/profiles/"+profile.ID+"/start", "", &answer)
+			return answer.Code == "node_conflict"
+		})
+		res, err := http.Get(s.base + "/readyz")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "copy at http://10.0.0.9:7777") {
+			t.Errorf("%d, %s, %v", res.StatusCode, text, err)
+		}
+	})
+	if s.err != nil || !strings.Contains(s.log, "this server starts no browsers any more") {
+		t.Errorf("%v, %s", s.err, s.log)
+	}
+}
+
 // TestStopBeforeItServes: a server that waits for the beat of another one ends well when it is told to stop.
 func TestStopBeforeItServes(t *testing.T) {
 	t.Parallel()
