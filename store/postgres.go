@@ -37,6 +37,7 @@ type pgEngine struct {
 	texts   postgres.Texts
 	writes  *sql.DB
 	reads   *sql.DB
+	bus     *sql.DB       // the connections of Bus: one listens, one appends
 	slots   chan struct{} // a function that runs holds one
 	waiting atomic.Int64
 	closing chan struct{} // closed by close: no more functions are taken
@@ -68,6 +69,9 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 		return s, err
 	}
 	if e.reads, err = postgres.Open(o.Database, min(max(runtime.GOMAXPROCS(0)*2, 4), 8), postgres.Settings{ReadOnly: true}); err != nil {
+		return s, err
+	}
+	if e.bus, err = postgres.Open(o.Database, 2, postgres.Settings{}); err != nil {
 		return s, err
 	}
 	s.short, s.long = New(e.statements(e.reads, true)), New(e.statements(e.reads, false))
@@ -298,7 +302,7 @@ func (e *pgEngine) keep() {
 		err := errors.Join(e.follow.catchUp(e.store.ctx), e.chainUp(e.store.ctx))
 		if time.Since(purged) > purgeEvery {
 			purged = time.Now()
-			err = errors.Join(err, e.follow.purge(e.store.ctx), e.measure(e.store.ctx))
+			err = errors.Join(err, e.follow.purge(e.store.ctx), e.purgeEvents(e.store.ctx), e.measure(e.store.ctx))
 		}
 		if e.store.ctx.Err() != nil {
 			return
@@ -337,7 +341,7 @@ func (e *pgEngine) close() error {
 		<-e.kept
 	}
 	var errs []error
-	for _, db := range []*sql.DB{e.writes, e.reads} {
+	for _, db := range []*sql.DB{e.writes, e.reads, e.bus} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
