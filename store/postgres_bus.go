@@ -35,19 +35,36 @@ type EventRow = struct {
 }
 
 // Bus carries events between servers. Its methods are safe for concurrent use. Their errors are those of Typed.
-type Bus struct {
-	engine  *pgEngine
-	channel string
-	poll    time.Duration
+type Bus interface {
+	// Append adds events in their order, all or none. Events that an earlier call has added are left out, so that it may be called again
+	// after an error. Seq is ignored.
+	Append(ctx context.Context, rows []EventRow) error
+	// Read returns at most limit events after the one with a seq and an id, in order. whole is false if events after that one are missing:
+	// they were removed, or a fail-over of the database has lost what it had.
+	Read(ctx context.Context, seq int64, id string, limit int) (rows []EventRow, whole bool, err error)
+	// After returns at most limit events after the one with an id, in order. known is false if there is no such event, or no more.
+	After(ctx context.Context, id string, limit int) (rows []EventRow, known bool, err error)
+	// Newest returns the seq and the id of the newest event. Without one, seq is the highest that was removed, and id is empty.
+	Newest(ctx context.Context) (seq int64, id string, err error)
+	// Follow returns a channel that has something when there may be new events, at least each second. It is called once. The channel falls
+	// silent with the store.
+	Follow() <-chan struct{}
 }
 
-// Bus returns the events of all servers; nil: the database belongs to one server.
-func (s *Store) Bus() *Bus {
+// Bus returns what carries events between the servers of a database; nil: it belongs to one server.
+func (s *Store) Bus() Bus {
 	e, ok := s.engine.(*pgEngine)
 	if !ok {
 		return nil
 	}
-	return &Bus{engine: e, channel: eventsChannel, poll: eventsPoll}
+	return &pgBus{engine: e, channel: eventsChannel, poll: eventsPoll}
+}
+
+// pgBus implements Bus.
+type pgBus struct {
+	engine  *pgEngine
+	channel string
+	poll    time.Duration
 }
 
 // insertEvents inserts rows in their order, and tells those that listen. A row that is there already is left out: the answer to its COMMIT
@@ -60,9 +77,8 @@ const insertEvents = `WITH put AS (
 	ON CONFLICT (id) DO NOTHING RETURNING 1)
 SELECT pg_notify($7, '') FROM (SELECT count(*) FROM put) AS done`
 
-// Append adds events in their order, all or none. Events that an earlier call has added are left out, so that it may be called again after
-// an error. Seq is ignored.
-func (b *Bus) Append(ctx context.Context, rows []EventRow) error {
+// Append implements Bus.
+func (b *pgBus) Append(ctx context.Context, rows []EventRow) error {
 	tx, err := b.engine.bus.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return Typed(err)
@@ -90,9 +106,8 @@ const readEvents = `SELECT removed.below, coalesce(e.seq, 0), coalesce(e.id, '')
 	coalesce(e.key, ''), coalesce(e.type, ''), coalesce(e.text, '')
 FROM events_removed AS removed LEFT JOIN (SELECT * FROM events WHERE seq >= $1 ORDER BY seq LIMIT $2) AS e ON TRUE ORDER BY e.seq`
 
-// Read returns at most limit events after the one with a seq and an id, in order. whole is false if events after that one are missing: they
-// were removed, or a fail-over of the database has lost what it had.
-func (b *Bus) Read(ctx context.Context, seq int64, id string, limit int) (rows []EventRow, whole bool, err error) {
+// Read implements Bus.
+func (b *pgBus) Read(ctx context.Context, seq int64, id string, limit int) (rows []EventRow, whole bool, err error) {
 	rows, below, err := b.from(ctx, seq, limit+1)
 	if err != nil {
 		return nil, false, err
@@ -104,7 +119,7 @@ func (b *Bus) Read(ctx context.Context, seq int64, id string, limit int) (rows [
 }
 
 // from returns at most limit events from a seq on, and the highest seq that was removed.
-func (b *Bus) from(ctx context.Context, seq int64, limit int) (rows []EventRow, below int64, err error) {
+func (b *pgBus) from(ctx context.Context, seq int64, limit int) (rows []EventRow, below int64, err error) {
 	found, err := b.engine.reads.QueryContext(ctx, readEvents, seq, int64(limit))
 	if err != nil {
 		return nil, 0, Typed(err)
@@ -122,8 +137,8 @@ func (b *Bus) from(ctx context.Context, seq int64, limit int) (rows []EventRow, 
 	return rows, below, Typed(found.Err())
 }
 
-// After returns at most limit events after the one with an id, in order. known is false if there is no such event, or no more.
-func (b *Bus) After(ctx context.Context, id string, limit int) (rows []EventRow, known bool, err error) {
+// After implements Bus.
+func (b *pgBus) After(ctx context.Context, id string, limit int) (rows []EventRow, known bool, err error) {
 	var seq int64
 	err = b.engine.reads.QueryRowContext(ctx, "SELECT coalesce((SELECT seq FROM events WHERE id = $1), 0)", id).Scan(&seq)
 	if err != nil || seq == 0 {
@@ -132,16 +147,15 @@ func (b *Bus) After(ctx context.Context, id string, limit int) (rows []EventRow,
 	return b.Read(ctx, seq, id, limit)
 }
 
-// Newest returns the seq and the id of the newest event. Without one, seq is the highest that was removed, and id is empty.
-func (b *Bus) Newest(ctx context.Context) (seq int64, id string, err error) {
+// Newest implements Bus.
+func (b *pgBus) Newest(ctx context.Context) (seq int64, id string, err error) {
 	err = b.engine.reads.QueryRowContext(ctx, `SELECT coalesce(e.seq, removed.below), coalesce(e.id, '')
 		FROM events_removed AS removed LEFT JOIN (SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1) AS e ON TRUE`).Scan(&seq, &id)
 	return seq, id, Typed(err)
 }
 
-// Follow returns a channel that has something when there may be new events, at least each second. It is called once. The channel falls
-// silent with the store.
-func (b *Bus) Follow() <-chan struct{} {
+// Follow implements Bus.
+func (b *pgBus) Follow() <-chan struct{} {
 	wake := make(chan struct{}, 1)
 	heard := func() {
 		select {
@@ -167,7 +181,7 @@ func (b *Bus) Follow() <-chan struct{} {
 }
 
 // listen keeps a connection that listens.
-func (b *Bus) listen(ctx context.Context, heard func()) {
+func (b *pgBus) listen(ctx context.Context, heard func()) {
 	pause, silent := listenPause, false
 	for {
 		err := postgres.Listen(ctx, b.engine.bus, b.channel, func() {

@@ -14,17 +14,17 @@ import (
 )
 
 // twoBuses opens the database of an address twice, as two servers do.
-func twoBuses(t *testing.T, o Options) (a, b *Bus) {
+func twoBuses(t *testing.T, o Options) (a, b *pgBus) {
 	t.Helper()
 	dir := t.TempDir()
-	return openIn(t, dir, o).Bus(), openIn(t, dir, o).Bus()
+	return openIn(t, dir, o).Bus().(*pgBus), openIn(t, dir, o).Bus().(*pgBus)
 }
 
 func eventRow(id string) EventRow {
 	return EventRow{ID: id, Origin: "o", Workspace: "w", Key: "k", Type: "x", Text: `{"id":"` + id + `"}`}
 }
 
-func (b *Bus) mustAppend(t *testing.T, rows ...EventRow) {
+func (b *pgBus) mustAppend(t *testing.T, rows ...EventRow) {
 	t.Helper()
 	if err := b.Append(t.Context(), rows); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func (b *Bus) mustAppend(t *testing.T, rows ...EventRow) {
 }
 
 // exec changes the database past the bus.
-func (b *Bus) exec(t *testing.T, statement string, args ...any) {
+func (b *pgBus) exec(t *testing.T, statement string, args ...any) {
 	t.Helper()
 	if _, err := b.engine.writes.ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestBusPassesOverNothing(t *testing.T) {
 	a, b := twoBuses(t, Options{Database: testnet.Postgres(t)})
 	var writing sync.WaitGroup
 	for w := range writers {
-		bus := []*Bus{a, b}[w%2]
+		bus := []*pgBus{a, b}[w%2]
 		bus.engine.bus.SetMaxOpenConns(writers) // so that they meet
 		writing.Go(func() {
 			for n := range batches {
@@ -134,7 +134,7 @@ func TestBusIsPurged(t *testing.T) {
 	a, b := twoBuses(t, Options{Database: testnet.Postgres(t)})
 	purge := func() {
 		t.Helper()
-		for _, bus := range []*Bus{a, b} {
+		for _, bus := range []*pgBus{a, b} {
 			if err := bus.engine.purgeEvents(t.Context()); err != nil {
 				t.Fatal(err)
 			}
