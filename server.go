@@ -100,7 +100,10 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	}
 	defer at.close()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	p := &product{log: log, store: st, events: events.New()}
+	p := &product{log: log, store: st}
+	if p.events, err = events.Open(ctx, st.Bus(), log); err != nil {
+		return err
+	}
 	var background sync.WaitGroup
 	defer func() { end(); p.events.Close(); background.Wait(); p.nodes.Leave() }()
 	if p.nodes, err = cfg.joinNodes(ctx, log, st, at.api.Addr()); err != nil {

@@ -144,7 +144,8 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	listener, err := net.Listen("tcp", c.Listen)
 	must(err)
 	own := pool.Own{Ports: []string{strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)}}
-	ev := events.New()
+	ev, err := events.Open(ctx, st.Bus(), log)
+	must(err)
 	checker := &proxy.Checker{URLs: c.CheckURL, URLs6: c.CheckURL6, UDPURL: c.CheckUDPURL, Timeout: c.CheckTimeout,
 		Policy: proxy.Policy{AllowPrivate: !c.ClosedPrivate, DebugPorts: shim.DebugPorts(filepath.Join(c.Data, "run"))}}
 	every := pool.ParseEvery(c.CheckEvery, func(format string, v ...any) { t.Fatalf(format, v...) })

@@ -49,6 +49,11 @@ func (e Entry) Shared() bool { return e.key == "" }
 // NewLost makes an entry that reports missed events, for a subscriber that loses some itself.
 func NewLost() Entry { return newEntry(Event{Type: Lost, Data: struct{}{}}) }
 
+// isFor reports whether a subscriber with sees receives the event. An event of type Lost is for everybody.
+func (e Entry) isFor(sees func(workspace, key string) bool) bool {
+	return e.Type == Lost || sees(e.workspace, e.key)
+}
+
 // newEntry makes an entry of an event that happens now. Most events are read by nobody, so the first reader writes it.
 func newEntry(e Event) Entry {
 	id, at := newID(), time.Now().UTC()
@@ -58,6 +63,8 @@ func newEntry(e Event) Entry {
 
 // Log publishes events. A subscriber that does not keep up is disconnected, so that Publish never waits.
 type Log struct {
+	shared *shared // nil: this server is the only one
+
 	mu          sync.Mutex
 	subscribers map[*Subscription]struct{}
 	recent      []Entry // at most Backlog, oldest first
@@ -71,11 +78,26 @@ type Figures struct {
 	Published   int64 // events
 	Dropped     int64 // subscribers that did not keep up
 	Subscribers int
-	Lag         int // events that the slowest subscriber has not taken yet
+	Lag         int   // events that the slowest subscriber has not taken yet
+	Unsent      int   // events that wait for the bus
+	Unshared    int64 // events that never reached other servers, since the bus was away for too long
 }
 
 // Figures returns what the log has counted.
 func (l *Log) Figures() Figures {
+	f := l.own()
+	if l.shared != nil {
+		all := l.shared.all.own()
+		f.Dropped += all.Dropped
+		f.Subscribers += all.Subscribers
+		f.Lag = max(f.Lag, all.Lag)
+		f.Unsent, f.Unshared = l.shared.out.figures()
+	}
+	return f
+}
+
+// own returns the figures without those of a bus.
+func (l *Log) own() Figures {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.figures
@@ -103,6 +125,14 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 // Publish sends an event to every subscriber that sees its workspace. It never waits.
 func (l *Log) Publish(e Event) {
 	p := newEntry(e)
+	if l.shared != nil {
+		l.shared.out.add(p)
+	}
+	l.deliver(p)
+}
+
+// deliver keeps an event, and gives it to the subscribers of this log.
+func (l *Log) deliver(p Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.figures.Published++
@@ -111,7 +141,7 @@ func (l *Log) Publish(e Event) {
 		l.before, l.recent = l.recent[gone-1].Place, slices.Clone(l.recent[gone:])
 	}
 	for s := range l.subscribers {
-		if !s.sees(p.workspace, p.key) {
+		if !p.isFor(s.sees) {
 			continue
 		}
 		select {
@@ -145,30 +175,98 @@ func (l *Log) drop(s *Subscription) {
 	}
 }
 
-// Subscribe resumes after the event at the place after; "" begins with the next event. If that place is unknown, or from
-// before this process, the first event is of type Lost.
+// Subscribe resumes after the event at the place after; "" begins with the next event. If that place is unknown, or too many events ago,
+// the first event is of type Lost. On a bus, the events are those of all servers, and so are the places.
 //
-// sees reports whether the subscriber receives an event by its Workspace and Key. It is called with the log's mutex held.
+// sees reports whether the subscriber receives an event by its Workspace and Key. It must not call the log, which may be locked then.
 func (l *Log) Subscribe(sees func(workspace, key string) bool, after string) *Subscription {
-	c := make(chan Entry, Backlog)
-	s := &Subscription{C: c, c: c, log: l, sees: sees}
+	if l.shared != nil {
+		return l.shared.subscribe(sees, after)
+	}
+	return l.SubscribeOwn(sees, after)
+}
+
+// SubscribeOwn is Subscribe for the events that this server publishes, as soon as it does. It is for a subscriber that acts on events: one
+// server must do that, and not each of them.
+func (l *Log) SubscribeOwn(sees func(workspace, key string) bool, after string) *Subscription {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	missed, known := l.since(after)
+	if !known && after != "" {
+		missed = []Entry{l.lost()}
+	}
+	return l.subscribe(sees, missed)
+}
+
+// resume is SubscribeOwn for a place that the log knows; nil: it does not.
+func (l *Log) resume(sees func(workspace, key string) bool, after string) *Subscription {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	missed, known := l.since(after)
+	if !known && after != "" {
+		return nil
+	}
+	return l.subscribe(sees, missed)
+}
+
+// join subscribes after events that were read elsewhere, which end at the newest of this log, before it or after it. It returns nil if no
+// event is in both, so that some between them may be missing.
+func (l *Log) join(sees func(workspace, key string) bool, read []Entry) *Subscription {
+	if len(read) == 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	newest := l.newest()
+	if i := slices.IndexFunc(read, func(e Entry) bool { return e.Place == newest }); i >= 0 {
+		return l.subscribe(sees, read[:i+1]) // this log has still to get the others
+	}
+	missed, known := l.since(read[len(read)-1].Place)
+	if !known {
+		return nil
+	}
+	return l.subscribe(sees, slices.Concat(read, missed))
+}
+
+// since returns the events after a place. The mutex is held.
+func (l *Log) since(place string) (missed []Entry, known bool) {
+	if place == l.before {
+		return l.recent, true
+	}
+	i := slices.IndexFunc(l.recent, func(e Entry) bool { return e.Place == place })
+	if i < 0 {
+		return nil, false
+	}
+	return l.recent[i+1:], true
+}
+
+// newest returns the place of the newest event. The mutex is held.
+func (l *Log) newest() string {
+	if len(l.recent) == 0 {
+		return l.before
+	}
+	return l.recent[len(l.recent)-1].Place
+}
+
+// lost makes the event that reports missed events to one subscriber, which resumes with what is next. The mutex is held.
+func (l *Log) lost() Entry {
+	lost := NewLost()
+	lost.Place = l.newest()
+	return lost
+}
+
+// subscribe adds a subscriber, which gets missed first. The mutex is held.
+func (l *Log) subscribe(sees func(workspace, key string) bool, missed []Entry) *Subscription {
+	c := make(chan Entry, max(Backlog, len(missed)))
+	s := &Subscription{C: c, c: c, log: l, sees: sees}
 	if l.closed {
 		close(c)
 		return s
 	}
-	newest, known := l.before, after == l.before
-	for _, p := range l.recent {
-		if known && sees(p.workspace, p.key) {
+	for _, p := range missed {
+		if p.isFor(sees) {
 			c <- p
 		}
-		newest, known = p.Place, known || p.Place == after
-	}
-	if !known && after != "" {
-		lost := NewLost()
-		lost.Place = newest
-		c <- lost
 	}
 	l.subscribers[s] = struct{}{}
 	return s
@@ -182,14 +280,18 @@ func (s *Subscription) Close() {
 }
 
 // Subscribers returns the number of subscriptions.
-func (l *Log) Subscribers() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.subscribers)
+func (l *Log) Subscribers() int { return l.Figures().Subscribers }
+
+// Close ends every subscription. Later subscriptions end at once. On a bus, it first gives up to two seconds to what is still to be sent.
+func (l *Log) Close() {
+	l.end()
+	if l.shared != nil {
+		l.shared.close()
+	}
 }
 
-// Close ends every subscription. Later subscriptions end at once.
-func (l *Log) Close() {
+// end is Close without the bus.
+func (l *Log) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

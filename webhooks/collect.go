@@ -78,7 +78,7 @@ func (q *queue) take() (batch []events.Entry, lost, ended bool) {
 func (s *Sender) receive() {
 	defer s.queue.end()
 	place := ""
-	for sub := s.sub; ; sub = s.events.Subscribe(s.sees, place) {
+	for sub := s.sub; ; sub = s.events.SubscribeOwn(s.sees, place) {
 		some := false
 		for e := range sub.C {
 			place, some = e.Place, true

@@ -52,14 +52,14 @@ type Sender struct {
 	touched map[string]bool // webhooks whose deliveries have changed
 }
 
-// New makes a sender that takes every event from now on. Keep runs it.
+// New makes a sender that takes every event of this server from now on: of several servers each tells of its own. Keep runs it.
 func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev *events.Log) (*Sender, error) {
 	s := &Sender{cfg: cfg, log: log, store: st, events: ev, client: newClient(cfg), wake: make(chan struct{}, 1),
 		tests: make(chan struct{}, maxTests), queue: newQueue(), touched: map[string]bool{}}
 	if err := s.Changed(ctx); err != nil {
 		return nil, err
 	}
-	s.sub = ev.Subscribe(s.sees, "")
+	s.sub = ev.SubscribeOwn(s.sees, "")
 	return s, nil
 }
 

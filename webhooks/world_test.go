@@ -47,8 +47,11 @@ func (w *world) begin() {
 	if w.store, err = store.Open(w.t.Context(), w.dir, store.Options{Database: testnet.DatabaseOf(w.t, w.dir)}); err != nil {
 		w.t.Fatal(err)
 	}
-	w.events = events.New()
-	w.sender, err = New(w.t.Context(), w.cfg, slog.New(slog.NewTextHandler(w.log, nil)), w.store, w.events)
+	log := slog.New(slog.NewTextHandler(w.log, nil))
+	if w.events, err = events.Open(w.t.Context(), w.store.Bus(), log); err != nil {
+		w.t.Fatal(err)
+	}
+	w.sender, err = New(w.t.Context(), w.cfg, log, w.store, w.events)
 	if err != nil {
 		w.t.Fatal(err)
 	}
