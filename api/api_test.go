@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -63,6 +64,7 @@ const testAdminKey = "a-key-of-the-tests-own-making-0123456789"
 // setup configures the product below the API.
 type setup struct {
 	Listen, Data, Browser, Executable string
+	Database                          string // of PostgreSQL; empty: testnet.DatabaseOf
 	Browsers                          []string
 	BrowserMirror                     string
 	CheckURL, CheckURL6               []string
@@ -135,10 +137,11 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 		must(os.MkdirAll(filepath.Join(c.Data, sub), 0o700))
 	}
 	log := slog.New(slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: c.LogLevel}))
-	if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); err != nil && !testnet.OnPostgres() {
+	database := cmp.Or(c.Database, testnet.DatabaseOf(t, c.Data))
+	if _, err := os.Stat(filepath.Join(c.Data, store.FileName)); err != nil && database == "" {
 		emptyDatabase(t, c.Data)
 	}
-	st, err := store.Open(ctx, c.Data, store.Options{Logger: log, Database: testnet.DatabaseOf(t, c.Data)})
+	st, err := store.Open(ctx, c.Data, store.Options{Logger: log, Database: database})
 	must(err)
 	a.store = st
 	listener, err := net.Listen("tcp", c.Listen)

@@ -452,5 +452,5 @@ func TestEventsEndWithTheServer(t *testing.T) {
 		<-s.closed
 	}
 	a.client.Transport.(*http.Transport).CloseIdleConnections()
-	goleak.VerifyNone(t, before)
+	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("warren/testnet.keepServer")) // of all tests
 }
