@@ -100,18 +100,17 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	}
 	defer at.close()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	p := &product{log: log, store: st}
-	if p.events, err = events.Open(ctx, st.Bus(), log); err != nil {
-		return err
-	}
-	var background sync.WaitGroup
-	defer func() { end(); p.events.Close(); background.Wait(); p.nodes.Leave() }()
 	if p.nodes, err = cfg.joinNodes(ctx, log, st, at.api.Addr()); err != nil {
 		return unlessStopped(ctx, err)
 	}
+	defer p.nodes.Leave()
 	if err := p.build(life, cfg, at); err != nil {
 		return err
 	}
+	var background sync.WaitGroup
+	defer func() { end(); p.events.Close(); background.Wait() }()
 	if err := p.prepare(ctx); err != nil && ctx.Err() == nil { // told to stop already, it goes on to stop in order
 		return err
 	}
@@ -276,7 +275,15 @@ func (cfg *serveConfig) openTraces(ctx context.Context, log *slog.Logger) (stop 
 }
 
 // build makes the pool, the runs and the API. Their background work ends with life.
-func (p *product) build(life context.Context, cfg *serveConfig, at listeners) error {
+func (p *product) build(life context.Context, cfg *serveConfig, at listeners) (err error) {
+	if p.events, err = events.Open(life, p.store.Bus(), p.log); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			p.events.Close()
+		}
+	}()
 	checker, err := newChecker(cfg, p.log)
 	if err != nil {
 		return err
