@@ -371,7 +371,7 @@ func (p *product) stop(ctx context.Context, end context.CancelFunc) error {
 	p.runs.Shutdown(stopping)
 	end()
 	p.runs.Wait()
-	p.events.Close()
+	p.events.End()
 	answering, cancel := context.WithTimeout(ctx, answerTime) // browsers may have taken all of theirs
 	defer cancel()
 	return p.api.Shutdown(answering)

@@ -282,15 +282,24 @@ func (s *Subscription) Close() {
 // Subscribers returns the number of subscriptions.
 func (l *Log) Subscribers() int { return l.Figures().Subscribers }
 
-// Close ends every subscription. Later subscriptions end at once. On a bus, it first gives up to two seconds to what is still to be sent.
-func (l *Log) Close() {
+// End ends every subscription. Later ones end at once. On a bus, subscribers get what was published before, if that takes at most two
+// seconds. What is published afterwards still reaches other servers, until Close.
+func (l *Log) End() {
 	l.end()
+	if l.shared != nil {
+		l.shared.end()
+	}
+}
+
+// Close ends the log and every subscription. On a bus, it gives up to two seconds to what is still to be sent.
+func (l *Log) Close() {
+	l.End()
 	if l.shared != nil {
 		l.shared.close()
 	}
 }
 
-// end is Close without the bus.
+// end is End without the bus.
 func (l *Log) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -49,6 +49,8 @@ const (
 	sendPause  = 250 * time.Millisecond
 	// resumeTime is how long Subscribe looks for a place on the bus.
 	resumeTime = 5 * time.Second
+	// settleTime is how long Subscribe without a place waits for what was published before it.
+	settleTime = 100 * time.Millisecond
 	// closeTime is how long Close waits for the bus to take the last events.
 	closeTime = 2 * time.Second
 	// drainTime is how long subscribers may take until the next events, when many come at once. drainLook is how often they are looked at.
@@ -135,7 +137,8 @@ func (h *shared) append(batch []Entry) bool {
 		select {
 		case <-time.After(sendPause):
 		case <-h.ctx.Done():
-			h.log.Error("the last events did not reach other servers", "events", len(batch)+h.out.len(), "err", err)
+			unsent, _ := h.out.figures()
+			h.log.Error("the last events did not reach other servers", "events", unsent, "err", err)
 			return false
 		}
 	}
@@ -232,8 +235,12 @@ func (l *Log) room() int {
 	return n
 }
 
-// subscribe is Log.Subscribe. A place that is not in memory is looked for on the bus: it may have been given by another server.
+// subscribe is Log.Subscribe. Without a place, what this server has published before is no news. A place that is not in memory is looked
+// for on the bus: it may have been given by another server.
 func (h *shared) subscribe(sees func(workspace, key string) bool, after string) *Subscription {
+	if after == "" {
+		h.settle(settleTime)
+	}
 	ctx, cancel := context.WithTimeout(h.ctx, resumeTime)
 	defer cancel()
 	for range 3 { // events that come meanwhile can be too many to join with what was read
@@ -254,25 +261,45 @@ func (h *shared) subscribe(sees func(workspace, key string) bool, after string) 
 	return h.all.SubscribeOwn(sees, after)
 }
 
-// close sends what is left, gives it to the subscribers, and ends.
+// settle returns once what this server has published was given to the subscribers, at the latest after a time.
+func (h *shared) settle(limit time.Duration) {
+	ctx, cancel := context.WithTimeout(h.ctx, limit)
+	defer cancel()
+	if unsent, _ := h.out.figures(); unsent > 0 {
+		look := time.NewTicker(drainLook)
+		defer look.Stop()
+		for ; unsent > 0 && ctx.Err() == nil; unsent, _ = h.out.figures() {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+			}
+		}
+	}
+	_ = h.catchUp(ctx) // what is missing comes later
+}
+
+// end ends the subscribers, which get what was published before.
+func (h *shared) end() {
+	h.settle(closeTime)
+	h.all.end()
+}
+
+// close sends what is left, and ends the goroutines.
 func (h *shared) close() {
 	h.out.end()
-	ctx, cancel := context.WithTimeout(h.ctx, closeTime)
-	defer cancel()
 	select {
 	case <-h.ended:
-		_ = h.catchUp(ctx) // the subscribers resume elsewhere
-	case <-ctx.Done():
+	case <-time.After(closeTime):
 	}
 	h.cancel()
 	h.both.Wait()
-	h.all.end()
 }
 
 // outbox holds the events that are still to be appended to the bus.
 type outbox struct {
 	mu     sync.Mutex
 	waits  []Entry
+	taken  int   // events of the last take, which are being appended
 	lost   int64 // events that did not fit since the last take
 	all    int64 // events that did not fit
 	ended  bool
@@ -304,8 +331,8 @@ func (o *outbox) end() {
 	signal(o.change)
 }
 
-// take removes and returns the oldest events, n at most, behind an event of type Lost if some before them did not fit. ended means that no
-// more will come.
+// take says that the events of the last take were appended. It removes and returns the oldest events, n at most, behind an event of type
+// Lost if some before them did not fit. ended means that no more will come.
 func (o *outbox) take(n int) (batch []Entry, ended bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -314,6 +341,7 @@ func (o *outbox) take(n int) (batch []Entry, ended bool) {
 	}
 	n = min(len(o.waits), n)
 	batch = append(batch, o.waits[:n]...)
+	o.taken = len(batch)
 	clear(o.waits[:n])
 	if o.waits = o.waits[n:]; len(o.waits) == 0 {
 		o.waits = nil
@@ -321,17 +349,11 @@ func (o *outbox) take(n int) (batch []Entry, ended bool) {
 	return batch, o.ended
 }
 
-func (o *outbox) len() int {
+// figures returns how many events are not appended yet, and how many did not fit.
+func (o *outbox) figures() (unsent int, lost int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.waits)
-}
-
-// figures returns how many events wait, and how many did not fit.
-func (o *outbox) figures() (waits int, lost int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.waits), o.all
+	return o.taken + len(o.waits), o.all
 }
 
 // signal puts something into a channel that has room for one.
