@@ -198,7 +198,8 @@ func TestTakenOver(t *testing.T) {
 		}
 		defer res.Body.Close()
 		text, err := io.ReadAll(res.Body)
-		if err != nil || res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "copy at http://10.0.0.9:7777") {
+		if err != nil || res.StatusCode != http.StatusServiceUnavailable ||
+			!strings.Contains(string(text), "copy at http://10.0.0.9:7777") {
 			t.Errorf("%d, %s, %v", res.StatusCode, text, err)
 		}
 	})

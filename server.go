@@ -121,11 +121,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	p.serveMetrics(life, at.metrics, &background)
 	failed := make(chan error, 1)
 	go func() { failed <- p.api.Serve(at.api) }()
-	fmt.Fprintf(c.stdout, "warren: listening on %s\n", p.api.Base())
-	service.Ready(log, p.api.Base())
-	if up != nil {
-		up(p.api.Base())
-	}
+	p.tellReady(c.stdout, up)
 	st.LoadLists() // after the first answers can go out: with a million profiles it takes seconds
 	p.workBeside(life, cfg, &background)
 	background.Go(func() { cfg.certificate.keep(life, reload, output, log) })
@@ -134,6 +130,15 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		return err
 	case <-ctx.Done():
 		return p.stop(context.WithoutCancel(ctx), end)
+	}
+}
+
+// tellReady says that the server serves: on standard output, to the service manager, and to up, unless that is nil.
+func (p *product) tellReady(stdout io.Writer, up func(base string)) {
+	fmt.Fprintf(stdout, "warren: listening on %s\n", p.api.Base())
+	service.Ready(p.log, p.api.Base())
+	if up != nil {
+		up(p.api.Base())
 	}
 }
 

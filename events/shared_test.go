@@ -435,7 +435,8 @@ func TestSharedClose(t *testing.T) {
 		publish(two, "5")
 		began := time.Now()
 		two.Close()
-		if took := time.Since(began); took != 2*closeTime || !strings.Contains(log.String(), "the last events did not reach other servers") {
+		told := strings.Contains(log.String(), "the last events did not reach other servers")
+		if took := time.Since(began); took != 2*closeTime || !told {
 			t.Errorf("the end took %v: %s", took, log.String())
 		}
 	})

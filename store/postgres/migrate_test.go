@@ -22,7 +22,7 @@ func wantState(t *testing.T, address string, want State) {
 	}
 }
 
-const tablesOfOurs = 29 // with schema_versions
+const tablesOfOurs = 30 // with schema_versions
 
 func TestMigrateAtOnce(t *testing.T) {
 	t.Parallel()
