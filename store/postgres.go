@@ -331,6 +331,34 @@ func (e *pgEngine) measure(ctx context.Context) error {
 	return err
 }
 
+const (
+	// keepEvents is how long events are kept, and at most keepEventRows. The newest one always stays.
+	keepEvents    = 24 * time.Hour
+	keepEventRows = 10_000
+)
+
+// boundEvents notes the highest number that is to be removed. Of several servers that do it at once, each waits for the one before.
+const boundEvents = `UPDATE events_removed SET below = bound.seq FROM (
+	SELECT max(seq) AS seq FROM events WHERE seq < (SELECT max(seq) FROM events) AND (at < now_ms() - $1
+		OR seq <= (SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET $2))) AS bound WHERE bound.seq > below`
+
+// purgeEvents removes events that are too old or too many.
+func (e *pgEngine) purgeEvents(ctx context.Context) error {
+	tx, err := e.writes.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a COMMIT it does nothing
+	_, err = tx.ExecContext(ctx, boundEvents, keepEvents.Milliseconds(), int64(keepEventRows))
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "DELETE FROM events USING events_removed WHERE seq <= below")
+	}
+	if err != nil {
+		return fmt.Errorf("remove old events: %w", err)
+	}
+	return tx.Commit()
+}
+
 // close waits for the functions that run, and closes the connections.
 func (e *pgEngine) close() error {
 	close(e.closing)
