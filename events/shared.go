@@ -53,9 +53,12 @@ const (
 	settleTime = 100 * time.Millisecond
 	// closeTime is how long Close waits for the bus to take the last events.
 	closeTime = 2 * time.Second
-	// drainTime is how long subscribers may take until the next events, when many come at once. drainLook is how often they are looked at.
-	drainTime = 50 * time.Millisecond
-	drainLook = time.Millisecond
+	// drainTime is how long subscribers may take until the next events, when many come at once. Together it is at most drainAll in a row,
+	// and in the long run one part of drainShare of the time. drainLook is how often they are looked at.
+	drainTime  = 100 * time.Millisecond
+	drainAll   = time.Second
+	drainShare = 10
+	drainLook  = time.Millisecond
 )
 
 // shared is the part of a log that is on a bus.
@@ -74,6 +77,9 @@ type shared struct {
 	reading chan struct{} // has something while the bus is read; guards the rest
 	seq     int64         // of the last event that was read
 	id      string
+
+	patience time.Duration // with subscribers that have no room
+	drained  time.Time     // the last time that some was used
 }
 
 // Open makes a log on a bus, from its newest event on; nil: this server is the only one. Close ends it. log gets outages that cost events.
@@ -184,7 +190,7 @@ func (h *shared) catchUp(ctx context.Context) error {
 			h.all.deliver(NewLost())
 		}
 		for part := range slices.Chunk(entriesOf(rows), Backlog/2) {
-			h.all.drain(ctx, len(part))
+			h.drain(ctx, len(part))
 			for _, e := range part {
 				h.all.deliver(e)
 			}
@@ -204,24 +210,23 @@ func entriesOf(rows []Row) []Entry {
 	return out
 }
 
-// drain waits until each subscriber has room for n events, at most for drainTime. Publishing does not wait for it.
-func (l *Log) drain(ctx context.Context, n int) {
-	if l.room() >= n {
+// drain waits until each subscriber has room for n events, for drainTime and as long as there is patience left. Patience grows with time,
+// so that a slow subscriber, which is disconnected in the end, does not hold the others up. Publishing does not wait for it.
+func (h *shared) drain(ctx context.Context, n int) {
+	now := time.Now()
+	h.patience, h.drained = min(drainAll, h.patience+now.Sub(h.drained)/drainShare), now
+	if h.all.room() >= n {
 		return
 	}
-	late := time.NewTimer(drainTime)
-	defer late.Stop()
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
-	for l.room() < n {
+	for h.all.room() < n && time.Since(now) < min(drainTime, h.patience) && ctx.Err() == nil {
 		select {
 		case <-look.C:
-		case <-late.C:
-			return
 		case <-ctx.Done():
-			return
 		}
 	}
+	h.patience -= min(h.patience, time.Since(now))
 }
 
 // room returns how many events the fullest subscriber can still get.

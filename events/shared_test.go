@@ -409,6 +409,41 @@ func TestSharedBurst(t *testing.T) {
 	})
 }
 
+// TestSharedSlow: one that reads more slowly than events come is disconnected, however often it comes back. It does not hold up the others.
+func TestSharedSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := new(board)
+		l := onBus(t, b)
+		quick, slow := l.Subscribe(all, ""), l.Subscribe(all, "")
+		place := ""
+		go func() {
+			for range 1000 {
+				e, ok := <-slow.C
+				if !ok {
+					slow = l.Subscribe(all, place)
+				}
+				place = e.Place
+				time.Sleep(25 * time.Millisecond) // of the bubble's clock
+			}
+			slow.Close()
+		}()
+		began, worst := time.Now(), time.Duration(0)
+		for range 4000 {
+			at := time.Now()
+			publish(l, "x")
+			<-quick.C
+			worst = max(worst, time.Since(at))
+			time.Sleep(5 * time.Millisecond)
+		}
+		if took := time.Since(began); took > 23*time.Second || worst > drainTime || l.Figures().Dropped == 0 {
+			t.Errorf("4000 events in 20 s took %v, one %v: %+v", took, worst, l.Figures())
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+	})
+}
+
 // TestSharedClose: the end of a server sends what it has published, and waits for a bus that is away no longer than it should.
 func TestSharedClose(t *testing.T) {
 	t.Parallel()
