@@ -49,8 +49,8 @@ const (
 	sendPause  = 250 * time.Millisecond
 	// resumeTime is how long Subscribe looks for a place on the bus.
 	resumeTime = 5 * time.Second
-	// settleTime is how long Subscribe without a place waits for what was published before it.
-	settleTime = 100 * time.Millisecond
+	// settleTime is how long Subscribe waits for what was published before it, without a place or with one that is not known.
+	settleTime = time.Second
 	// closeTime is how long Close waits for the bus to take the last events.
 	closeTime = 2 * time.Second
 	// drainTime is how long subscribers may take until the next events, when many come at once. Together it is at most drainAll in a row,
@@ -263,6 +263,7 @@ func (h *shared) subscribe(sees func(workspace, key string) bool, after string) 
 			break
 		}
 	}
+	h.settle(settleTime) // who has lost some reads everything anew, so that what came before is no news either
 	return h.all.SubscribeOwn(sees, after)
 }
 

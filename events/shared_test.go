@@ -161,19 +161,21 @@ func TestSharedIsOneOrder(t *testing.T) {
 		if first.Place != again.Place || string(first.Text()) != string(again.Text()) || first.Workspace() != "a" || !first.Shared() {
 			t.Errorf("%s on one, %s on the other", first.Text(), again.Text())
 		}
-		wantHeard(t, at1, "2", "3")
-		wantHeard(t, at2, "2", "3")
-		wantHeard(t, own, "1", "elsewhere", "of a key", "3")
+		publish(one, "4")
+		wantHeard(t, one.Subscribe(all, "unknown"), Lost)
+		wantHeard(t, at1, "2", "3", "4")
+		wantHeard(t, at2, "2", "3", "4")
+		wantHeard(t, own, "1", "elsewhere", "of a key", "3", "4")
 		wantHeard(t, others, "2")
 		if b.rows[1].Origin == b.rows[2].Origin || b.rows[1].Origin != b.rows[3].Origin {
 			t.Errorf("origins: %+v", b.rows)
 		}
-		if n := one.Subscribers(); n != 2 {
+		if n := one.Subscribers(); n != 3 {
 			t.Errorf("%d subscribers", n)
 		}
 		own.Close()
 		at1.Close()
-		if n := one.Subscribers(); n != 0 {
+		if n := one.Subscribers(); n != 1 {
 			t.Errorf("%d subscribers", n)
 		}
 	})
