@@ -182,6 +182,7 @@ func TestEventsOnAnotherServer(t *testing.T) {
 	b.proxy(t, "workspaceId", "b")
 	missed := b.proxy(t, "workspaceId", "a", "username", "x")
 	back := b.listen(t, key, old)
+	back.says(t, missed) // one server could else tell of its end before the other has told of its beginning
 	a.do(t, "DELETE", "/proxies/"+missed, nil).want(t, 204)
 	var got []string
 	for _, e := range back.until(t, "proxy.deleted") {

@@ -245,6 +245,18 @@ func TestEventsResume(t *testing.T) {
 	}
 }
 
+// awaitEvents returns once the server's log has all events that were published before. On PostgreSQL they come back from the database,
+// and until then a place is known for longer.
+func (a *testAPI) awaitEvents(t testing.TB) {
+	t.Helper()
+	for mark, heard := store.NewID(), false; !heard; {
+		sub := a.srv.events.Subscribe(func(workspace, _ string) bool { return workspace == mark }, "")
+		a.srv.events.Publish(events.Event{Type: "profile.updated", Workspace: mark, Data: map[string]any{}})
+		_, heard = <-sub.C
+		sub.Close()
+	}
+}
+
 // TestEventsLost: a Last-Event-ID that is unknown, or from before a restart, gets events.lost first, once. All events follow, also
 // after a reconnect with the id of events.lost.
 func TestEventsLost(t *testing.T) {
@@ -260,6 +272,7 @@ func TestEventsLost(t *testing.T) {
 		a.srv.events.Publish(events.Event{Type: "profile.updated", Workspace: "a", Data: map[string]any{"id": "x"}})
 	}
 	a.profile(t, "workspaceId", "b") // the last one, which the key does not receive
+	a.awaitEvents(t)
 	for _, last := range []string{old, "x", store.NewID()} {
 		s := a.listen(t, key, last)
 		first := s.until(t, "events.lost")
