@@ -16,6 +16,7 @@ import (
 	"warren/problem"
 	"warren/runs"
 	"warren/store"
+	"warren/testnet"
 )
 
 // once sends a request with an Idempotency-Key.
@@ -298,18 +299,27 @@ func TestIdempotencyOfOneWhoLeft(t *testing.T) {
 	a.do(t, "GET", "/profiles", nil).want(t, 200).equal(t, "total", 1)
 }
 
-// holdWriter keeps the database's one writer busy, from when held is closed until release is called.
+// holdWriter keeps all that writes to the database busy, from when held is closed until release is called: one writer of SQLite, or eight
+// functions on PostgreSQL.
 func (a *testAPI) holdWriter(t testing.TB) (held <-chan struct{}, release func()) {
 	t.Helper()
-	holding, letGo, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	hold := sync.OnceFunc(func() { close(holding) })
-	go func() {
-		defer close(done)
-		if err := a.srv.store.Write(context.Background(), func(*store.Queries) error { hold(); <-letGo; return nil }); err != nil {
-			t.Error(err)
-		}
-	}()
-	release = sync.OnceFunc(func() { close(letGo); <-done })
+	writers := 1
+	if testnet.OnPostgres() {
+		writers = 8
+	}
+	holding, letGo := make(chan struct{}), make(chan struct{})
+	var began, done sync.WaitGroup
+	began.Add(writers)
+	for range writers {
+		hold := sync.OnceFunc(began.Done)
+		done.Go(func() {
+			if err := a.srv.store.Write(context.Background(), func(*store.Queries) error { hold(); <-letGo; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	go func() { began.Wait(); close(holding) }()
+	release = sync.OnceFunc(func() { close(letGo); done.Wait() })
 	t.Cleanup(release)
 	return holding, release
 }
