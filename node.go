@@ -81,18 +81,14 @@ func (c *serveConfig) address(listens net.Addr) string {
 }
 
 // joinNodes makes this server one of those that share the database of --store. With SQLite it is the only one. Another server that lives
-// is a refusal.
+// is a refusal, and so is an authority that the secret key does not open.
 func (c *serveConfig) joinNodes(ctx context.Context, log *slog.Logger, st *store.Store, listens net.Addr) (*nodes.Node, error) {
 	n := nodes.Config{Data: c.Data, Name: c.Node, Address: c.address(listens), Version: version, Labels: c.labels, Capacity: c.MaxRunning}
 	if c.Store == "" {
 		return nodes.Alone(n), nil
 	}
-	if u, err := url.Parse(n.Address); err == nil && u.Scheme == "http" && !isThisMachine(u.Hostname()) {
-		log.Warn("other servers would send keys to this one without encryption: give --advertise https://… and a certificate", "address",
-			n.Address)
-	}
 	node, err := nodes.Join(ctx, n, log, st)
-	if errors.Is(err, nodes.ErrTaken) {
+	if errors.Is(err, nodes.ErrTaken) || errors.Is(err, nodes.ErrAuthority) {
 		err = refusal{err}
 	}
 	return node, err

@@ -271,3 +271,26 @@ func TestNodeFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestStrangeAuthority: a server ends with exit code 3 where its secret key does not open the authority of the servers.
+func TestStrangeAuthority(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.Store = testnet.Postgres(t)
+	st, err := store.Open(t.Context(), cfg.Data, store.Options{Database: cfg.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	err = st.Write(t.Context(), func(q *store.Queries) error {
+		return q.SetSetting(t.Context(), store.SetSettingParams{Name: "node_authority", Value: "AQIDBAU="})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := serveOnce(t, cfg, func(*served) { t.Error("it serves") })
+	var told bytes.Buffer
+	if code := exitCode(refused.err, &told); code != 3 || !strings.Contains(told.String(), "the authority that certifies the servers") {
+		t.Errorf("%d, %s", code, told.String())
+	}
+}

@@ -30,7 +30,8 @@ type identity struct {
 }
 
 // Join makes the row of this server, or takes it over from the last process with this data folder, and moves its beat until Leave. Where
-// the last process did not end in order, Join waits until its beat counts as gone. The error is an ErrTaken if another server lives.
+// the last process did not end in order, Join waits until its beat counts as gone. The error is an ErrTaken if another server lives, and an
+// ErrAuthority if the authority of the database cannot be opened.
 func Join(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store) (*Node, error) {
 	id, err := readID(cfg.Data)
 	if err != nil {
@@ -131,6 +132,11 @@ func (n *Node) claim(ctx context.Context, seen map[string]watched) (hinder []sto
 		if len(hinder) > 0 {
 			return nil
 		}
+		authority, err := openAuthority(ctx, q, n.store)
+		if err != nil {
+			return err
+		}
+		n.links = newLinks(n.id, authority)
 		if err := q.ClaimNode(ctx, store.ClaimNodeParams{ID: n.id, Name: n.cfg.Name, Address: n.cfg.Address, Version: n.cfg.Version,
 			Incarnation: n.incarnation, Capacity: int64(n.cfg.Capacity), Labels: labelsText(n.cfg.Labels)}); err != nil {
 			return err
@@ -229,6 +235,7 @@ func (n *Node) Leave() {
 		return
 	}
 	n.cancel()
+	n.links.close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -1,6 +1,7 @@
 // Package nodes says who this server is among those that share a PostgreSQL database, and who the others are. Each server has a row
 // there, whose beat moves while it serves. Ages of beats are of the database's clock, so that no two machines' clocks are compared. A
-// server with a database of its own is the only node, and has no row.
+// server with a database of its own is the only node, and has no row. Requests from one server to another go over TLS with certificates on
+// both sides, by an authority that the database keeps.
 package nodes
 
 import (
@@ -50,6 +51,7 @@ type Node struct {
 	cancel      context.CancelFunc
 	wake        chan struct{} // asks for a beat at once
 	done        chan struct{} // closed when the beat moves no more
+	links       *links        // nil: the server has a database of its own
 
 	mu       sync.Mutex
 	runs     *runs.Manager // nil until Attach
