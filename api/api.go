@@ -117,7 +117,7 @@ func New(d Deps) *API {
 	s.operations = s.operationIDs()
 	s.base = s.initHosts(d.Config.Address)
 	s.http = &http.Server{Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 32 << 10, TLSConfig: d.Config.TLS, ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
+		MaxHeaderBytes: 32 << 10, TLSConfig: d.Nodes.ServerTLS(d.Config.TLS), ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
 	s.http.Protocols = new(http.Protocols)
 	s.http.Protocols.SetHTTP1(true) // event streams and WebSocket upgrades rely on HTTP/1.1
 	return s
@@ -131,8 +131,11 @@ func (s *API) Serve(l net.Listener) error {
 	limited := newLimitListener(l, s.cfg.maxConnections(), s.log)
 	s.http.ConnState = limited.connState
 	s.http.RegisterOnShutdown(func() { time.AfterFunc(unusedTime, limited.closeUnused) })
-	if s.cfg.TLS != nil {
+	switch {
+	case s.cfg.TLS != nil:
 		return s.http.ServeTLS(limited, "", "")
+	case s.http.TLSConfig != nil: // for other servers
+		return s.http.Serve(newEitherListener(limited, s.http.TLSConfig, s.http.ReadHeaderTimeout))
 	}
 	return s.http.Serve(limited)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -78,6 +79,8 @@ type setup struct {
 	AllowHost, BehindProxy            []string
 	APIKey                            string
 	LogLevel                          slog.Level
+	Node                              *nodes.Node // nil: a server with a database of its own
+	TLS                               *tls.Config
 }
 
 // testSetup returns a server on a free port with a new data folder. The path is short, because sockets in it may have 103 bytes. The
@@ -163,7 +166,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	}
 	rs, err := runs.New(ctx, cfg, log, st, ev, px)
 	must(err)
-	node := nodes.Alone(nodes.Config{Name: "test", Address: "http://" + listener.Addr().String(), Version: "dev"})
+	node := cmp.Or(c.Node, nodes.Alone(nodes.Config{Name: "test", Address: "http://" + listener.Addr().String(), Version: "dev"}))
 	node.Attach(rs)
 	site, err := web.New()
 	must(err)
@@ -243,7 +246,7 @@ func (c *setup) config(address net.Addr) Config {
 	}
 	version := map[string]string{"version": "dev", "commit": "unknown", "go": runtime.Version()}
 	return Config{Version: version, Data: c.Data, Listen: c.Listen, Address: address, AllowHost: c.AllowHost, BehindProxy: behind,
-		Key: c.APIKey, AllowPrivate: !c.ClosedPrivate}
+		Key: c.APIKey, AllowPrivate: !c.ClosedPrivate, TLS: c.TLS}
 }
 
 // loseBrowser removes the browser. back restores it.

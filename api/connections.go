@@ -51,7 +51,8 @@ type limitedConn struct {
 	list        *linked.List    // listener.unused, listener.idle, or nil while busy
 	element     *linked.Element // in list
 	closed      bool
-	descriptors int // descriptors in use, for the limit
+	descriptors int    // descriptors in use, for the limit
+	early       []byte // bytes that were read before Read
 
 	writing               sync.Mutex // guards the fields below and the order of write deadlines
 	ownDeadline, hijacked bool       // the handler has set a write deadline; the connection was hijacked
@@ -181,6 +182,16 @@ func (g *limitListener) connState(conn net.Conn, state http.ConnState) {
 		}
 		g.signal()
 	}
+}
+
+// Read implements net.Conn.
+func (c *limitedConn) Read(b []byte) (int, error) {
+	if len(c.early) > 0 && len(b) > 0 {
+		n := copy(b, c.early)
+		c.early = c.early[n:]
+		return n, nil
+	}
+	return c.TCPConn.Read(b)
 }
 
 // Write implements net.Conn. It fails if the peer reads nothing for writePieceTime, unless the handler set a deadline of its own.
