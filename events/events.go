@@ -35,6 +35,7 @@ type Entry struct {
 	workspace string
 	key       string
 	text      func() []byte // writes the event once
+	elsewhere bool
 }
 
 // Text returns the event as a JSON object: id, type, at (RFC 3339, UTC, milliseconds), workspaceId and data.
@@ -42,6 +43,9 @@ func (e Entry) Text() []byte { return e.text() }
 
 // Workspace returns the workspace of the event; "": none.
 func (e Entry) Workspace() string { return e.workspace }
+
+// Elsewhere reports whether another server of the database has published the event.
+func (e Entry) Elsewhere() bool { return e.elsewhere }
 
 // Shared reports whether the event is for every key that sees its workspace: neither for one key alone nor for administrators.
 func (e Entry) Shared() bool { return e.key == "" }

@@ -189,7 +189,7 @@ func (h *shared) catchUp(ctx context.Context) error {
 			h.log.Error("events of all servers were removed from the database before this one had read them")
 			h.all.deliver(NewLost())
 		}
-		for part := range slices.Chunk(entriesOf(rows), Backlog/2) {
+		for part := range slices.Chunk(h.entriesOf(rows), Backlog/2) {
 			h.drain(ctx, len(part))
 			for _, e := range part {
 				h.all.deliver(e)
@@ -202,10 +202,11 @@ func (h *shared) catchUp(ctx context.Context) error {
 	}
 }
 
-func entriesOf(rows []Row) []Entry {
+func (h *shared) entriesOf(rows []Row) []Entry {
 	out := make([]Entry, len(rows))
 	for i, r := range rows {
-		out[i] = Entry{Place: r.ID, Type: r.Type, workspace: r.Workspace, key: r.Key, text: func() []byte { return []byte(r.Text) }}
+		out[i] = Entry{Place: r.ID, Type: r.Type, workspace: r.Workspace, key: r.Key, text: func() []byte { return []byte(r.Text) },
+			elsewhere: r.Origin != h.origin}
 	}
 	return out
 }
@@ -256,7 +257,7 @@ func (h *shared) subscribe(sees func(workspace, key string) bool, after string) 
 		if err != nil || !known || len(rows) > Backlog {
 			break
 		}
-		if s := h.all.join(sees, entriesOf(rows)); s != nil {
+		if s := h.all.join(sees, h.entriesOf(rows)); s != nil {
 			return s
 		}
 		if err := h.catchUp(ctx); err != nil { // this server is behind the one that gave the place

@@ -50,11 +50,7 @@ func (n *Node) List(ctx context.Context) ([]Info, error) {
 	if n.store == nil {
 		return []Info{n.self(ctx)}, nil
 	}
-	rows, err := n.store.Read().ListNodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	at, err := n.store.Read().DatabaseTime(ctx)
+	rows, at, err := n.readAll(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,8 @@ type Node struct {
 	cancel      context.CancelFunc
 	wake        chan struct{} // asks for a beat at once
 	done        chan struct{} // closed when the beat moves no more
-	links       *links        // nil: the server has a database of its own
+	rows        rows
+	links       *links // nil: the server has a database of its own
 
 	mu       sync.Mutex
 	runs     *runs.Manager // nil until Attach

@@ -17,22 +17,26 @@ func (m *Manager) isElsewhere(row store.Profile) bool {
 	return m.cfg.Node != "" && row.NodeID != nil && *row.NodeID != m.cfg.Node
 }
 
-// place records that this server has a profile's data. It fails for a profile whose data another server has.
-func (m *Manager) place(ctx context.Context, row store.Profile) error {
-	if m.cfg.Node == "" || row.NodeID != nil && *row.NodeID == m.cfg.Node {
-		return nil
+// Place gives a profile without data to this server, unless another one has it meanwhile. It returns the id of the one that has it.
+func (m *Manager) Place(ctx context.Context, row store.Profile) (at string, err error) {
+	if m.cfg.Node == "" {
+		return "", nil
 	}
-	at := ""
 	if row.NodeID != nil {
-		at = *row.NodeID
-	} else {
-		err := m.store.Write(ctx, func(q *store.Queries) (err error) {
-			at, err = m.placeIn(ctx, q, row.ID)
-			return err
-		})
-		if err != nil || at == m.cfg.Node {
-			return err
-		}
+		return *row.NodeID, nil
+	}
+	err = m.store.Write(ctx, func(q *store.Queries) (err error) {
+		at, err = m.placeIn(ctx, q, row.ID)
+		return err
+	})
+	return at, err
+}
+
+// place is Place for what needs the data here. It fails for a profile whose data another server has.
+func (m *Manager) place(ctx context.Context, row store.Profile) error {
+	at, err := m.Place(ctx, row)
+	if err != nil || at == m.cfg.Node {
+		return err
 	}
 	node, err := m.store.Read().GetNode(ctx, at)
 	if err != nil && !errors.Is(err, store.ErrNoRow) {
@@ -64,13 +68,13 @@ func (m *Manager) placeIn(ctx context.Context, q *store.Queries, id string) (at 
 	return *row.NodeID, nil
 }
 
-// NodeUnreachable is the error of a start of a profile whose data another server has, and when that was seen. A row without an id is of
-// a server that was removed.
+// NodeUnreachable is the error of a request about a profile whose data another server has that does not answer, and when that was seen. A
+// row without an id is of a server that was removed.
 func NodeUnreachable(id string, row store.Node, seen time.Duration) *problem.Error {
 	text := "The profile's data are on the server with the id " + id + ", which was removed from this database. Start that server again."
 	if row.ID != "" {
-		text = fmt.Sprintf("The profile's data are on the server %s at %s, last seen %s ago, which this one does not ask. Start the "+
-			"profile there. If that server is gone for good, `warren node remove %s --forget` gives its data up.", row.Name, row.Address,
+		text = fmt.Sprintf("The profile's data are on the server %s at %s, which does not answer; its beat was last seen %s ago. Start it "+
+			"again. If it is gone for good, `warren node remove %s --forget` gives its data up.", row.Name, row.Address,
 			seen.Round(time.Second), id)
 	}
 	return problem.New(problem.Conflict, "node_unreachable", text)

@@ -1,0 +1,94 @@
+package nodes
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// Finds the other servers of the database.
+
+// rows are the servers as they were last read. Requests for others look at them often, so that they are not read each time.
+type rows struct {
+	mu   sync.Mutex
+	all  []store.Node
+	at   int64     // the database's time then, in milliseconds
+	read time.Time // zero: never
+	old  bool      // they are read again before they are used
+}
+
+// Others returns the servers but this one, as they were a beat ago or later. Without the database it returns what it knows.
+func (n *Node) Others(ctx context.Context) ([]Info, error) {
+	if n.store == nil {
+		return nil, nil
+	}
+	n.rows.mu.Lock()
+	defer n.rows.mu.Unlock()
+	if n.rows.old || time.Since(n.rows.read) >= n.cfg.BeatEvery {
+		if err := n.readRows(ctx); err != nil && n.rows.read.IsZero() {
+			return nil, err
+		}
+	}
+	at := n.rows.at + time.Since(n.rows.read).Milliseconds()
+	var out []Info
+	for _, row := range n.rows.all {
+		if row.ID != n.id {
+			out = append(out, n.info(row, at))
+		}
+	}
+	return out, nil
+}
+
+// readRows reads the servers. rows.mu is held.
+func (n *Node) readRows(ctx context.Context) error {
+	all, at, err := n.readAll(ctx)
+	if err == nil {
+		n.rows.all, n.rows.at, n.rows.read, n.rows.old = all, at, time.Now(), false
+	}
+	return err
+}
+
+// readAll returns the servers, and the database's time in milliseconds.
+func (n *Node) readAll(ctx context.Context) ([]store.Node, int64, error) {
+	all, err := n.store.Read().ListNodes(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	at, err := n.store.Read().DatabaseTime(ctx)
+	return all, at, err
+}
+
+// Other returns a server but this one, to which requests about its profiles are passed on. The error is node_unreachable for a server that
+// was removed, or that ended in order. One whose beat stands still is returned: it may answer without the database.
+func (n *Node) Other(ctx context.Context, id string) (Info, error) {
+	for again := range 2 {
+		all, err := n.Others(ctx)
+		if err != nil {
+			return Info{}, err
+		}
+		if i := slices.IndexFunc(all, func(one Info) bool { return one.ID == id }); i >= 0 && all[i].State != Stopped {
+			return all[i], nil
+		} else if again > 0 && i >= 0 {
+			return all[i], all[i].Unreachable()
+		}
+		n.forgetRows() // it may have joined a moment ago
+	}
+	return Info{}, runs.NodeUnreachable(id, store.Node{}, 0)
+}
+
+// forgetRows makes the next one read the servers again.
+func (n *Node) forgetRows() {
+	n.rows.mu.Lock()
+	defer n.rows.mu.Unlock()
+	n.rows.old = true
+}
+
+// Unreachable is the error of a request about a profile whose data this server has, which does not answer.
+func (i Info) Unreachable() *problem.Error {
+	return runs.NodeUnreachable(i.ID, store.Node{ID: i.ID, Name: i.Name, Address: i.Address}, i.Seen)
+}
