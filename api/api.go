@@ -65,6 +65,7 @@ type API struct {
 	api          huma.API
 	mux          *http.ServeMux
 	needs        map[string]store.Right // the scope that each pattern of mux needs
+	places       map[string]place       // who answers each pattern
 	actions      map[string]string      // of the audit log, by pattern
 	refusals     refusals
 	slow         map[string]bool // the patterns of slowOperations
@@ -97,7 +98,8 @@ func New(d Deps) *API {
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, schedules: d.Schedules, events: d.Events, pool: d.Pool, site: d.Site,
 		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), loginCodes: newTickets(), authFailures: newAuthFailures(),
 		idempotency: newIdempotency(d.Store, d.Log), started: time.Now(),
-		mux: http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{}, actions: map[string]string{},
+		mux: http.NewServeMux(), needs: map[string]store.Right{}, places: map[string]place{}, slow: map[string]bool{},
+		actions:     map[string]string{},
 		refusals:    refusals{byKey: map[string]*refusedKey{}},
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},

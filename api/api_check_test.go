@@ -178,9 +178,9 @@ func problemCodes() map[int][]string {
 		412: {"etag_mismatch"}, 413: {"body_too_large"}, 415: {"unsupported_media_type"}, 421: {"host_not_allowed"},
 		422: {"validation_failed", "identity_mismatch", "archive_refused"},
 		429: {"rate_limited", "start_queue_full", "too_many_connections", "too_many_jobs"},
-		500: {"internal"}, 502: {"proxy_unreachable", "rotate_failed"},
+		500: {"internal"}, 502: {"proxy_unreachable", "rotate_failed", "node_failed"},
 		503: {"browser_not_found", "browser_failed", "isolation_unavailable", "capacity_exceeded", "database_busy", "database_damaged",
-			"server_stopping", "data_unwritable", "disk_failed", "node_conflict"},
+			"server_stopping", "data_unwritable", "disk_failed", "node_conflict", "no_server"},
 		504: {"start_timeout", "page_not_answering"}, 507: {"disk_full", "files_quota"},
 	}
 }

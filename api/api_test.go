@@ -66,6 +66,7 @@ const testAdminKey = "a-key-of-the-tests-own-making-0123456789"
 type setup struct {
 	Listen, Data, Browser, Executable string
 	Database                          string // of PostgreSQL; empty: testnet.DatabaseOf
+	NodeName                          string // the server's name among those of Database; empty: it is the only one
 	Browsers                          []string
 	BrowserMirror                     string
 	CheckURL, CheckURL6               []string
@@ -164,9 +165,11 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	if c.APIKey != "" {
 		cfg.EnvironmentKey = EnvironmentMark(c.APIKey)
 	}
+	node, err := c.node(ctx, log, st, listener.Addr())
+	must(err)
+	cfg.Node = node.Owner()
 	rs, err := runs.New(ctx, cfg, log, st, ev, px)
 	must(err)
-	node := cmp.Or(c.Node, nodes.Alone(nodes.Config{Name: "test", Address: "http://" + listener.Addr().String(), Version: "dev"}))
 	node.Attach(rs)
 	site, err := web.New()
 	must(err)
@@ -182,8 +185,12 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	must(rs.RecoverDeletions(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { a.srv.Serve(listener) }) //nolint:errcheck // it ends with the server
-	goAll(ctx, &wg, px.KeepChecking, rs.FollowExits, a.srv.schedules.Keep, a.srv.webhooks.Keep)
-	a.stop = sync.OnceValue(func() error { return stopAll(a.srv, rs, ev, st, &wg, end) })
+	goAll(ctx, &wg, px.KeepChecking, rs.FollowExits, a.srv.FollowChanges, a.srv.schedules.Keep, a.srv.webhooks.Keep)
+	a.stop = sync.OnceValue(func() error {
+		defer st.Close()
+		defer node.Leave()
+		return stopAll(a.srv, rs, ev, &wg, end)
+	})
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	a.client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
@@ -194,16 +201,21 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 		}
 	})
 	a.doc = loadDocument(t, a.srv.openapi)
-	if c.APIKey == "" {
-		key, err := a.srv.FirstKey(ctx)
-		must(err)
-		return &testAPI{a, key}
+	return &testAPI{a, cmp.Or(c.APIKey, a.firstKey(t))}
+}
+
+// firstKey makes the key of an empty data folder; "": there is one.
+func (a *testServer) firstKey(t testing.TB) string {
+	t.Helper()
+	key, err := a.srv.FirstKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return &testAPI{a, c.APIKey}
+	return key
 }
 
 // stopAll stops the product below the API as `warren serve` does.
-func stopAll(srv *API, rs *runs.Manager, ev *events.Log, st *store.Store, background *sync.WaitGroup, end context.CancelFunc) error {
+func stopAll(srv *API, rs *runs.Manager, ev *events.Log, background *sync.WaitGroup, end context.CancelFunc) error {
 	stopping, cancel := context.WithTimeout(context.Background(), runs.StopTime)
 	defer cancel()
 	rs.Shutdown(stopping)
@@ -214,7 +226,6 @@ func stopAll(srv *API, rs *runs.Manager, ev *events.Log, st *store.Store, backgr
 	defer cancel()
 	err := srv.Shutdown(answering)
 	background.Wait()
-	st.Close()
 	return err
 }
 

@@ -118,9 +118,9 @@ func (in *batchRequest) Resolve(ctx huma.Context) []error {
 
 func (in *batchRequest) storedFaults(ctx context.Context, s *API) (f faults, err error) {
 	if in.Body.Filter != nil {
-		s.failedIn(callerOf(ctx), in.Body.Filter, &f)
+		_, err = s.failedIn(ctx, in.Body.Filter, &f)
 	}
-	return f, nil
+	return f, err
 }
 
 // check notes ids that stand twice, and members that do not go with the action. It normalises the tags.
@@ -279,28 +279,19 @@ func (s *API) batchAction(ctx context.Context, id string, in *batchInput) (resul
 	var changed *ProfileBody
 	switch in.Action {
 	case "start", "restart":
-		by := s.runs.Start
-		if in.Action == "restart" {
-			by = s.runs.Restart
-		}
-		answer, err := s.startBy(ctx, &startRequest{ProfilePath: path, Body: &startInput{}}, by)
-		if err != nil {
-			return result, err
-		}
-		result.Run = answer.Body.started
-		return result, nil
+		result.Run, err = s.startAnywhere(ctx, id, in.Action)
+		return result, err
 	case "stop":
-		if _, err = s.stopProfile(ctx, &stopRequest{ProfilePath: path}); err == nil {
+		if err = s.stopAnywhere(ctx, path); err == nil {
 			changed, err = s.getProfile(ctx, &profileGet{ProfilePath: path})
 		}
 	case "delete":
 		result.Status = http.StatusNoContent
-		_, err = s.deleteProfile(ctx, &profileDelete{ProfilePath: path})
-		return result, err
+		return result, s.deleteAnywhere(ctx, path, false)
 	case "restore":
 		changed, err = s.restoreProfile(ctx, &profileRestore{ProfilePath: path})
 	case "setProxy":
-		changed, err = s.changeProfile(ctx, profileUpdate{ProfilePath: path, Body: ProfileInput{ProxyID: in.ProxyID}})
+		changed, err = s.setProxyAnywhere(ctx, path, in.ProxyID)
 	default:
 		changed, err = s.changeTags(ctx, path, in)
 	}

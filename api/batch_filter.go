@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"warren/problem"
 	"warren/store"
@@ -50,25 +52,29 @@ func (in *batchFilter) list() *profileList {
 
 // failedIn returns the profiles that failed in the job that the filter names; nil: it names none. It notes a job that there is
 // not, or that goes on.
-func (s *API) failedIn(by *caller, in *batchFilter, f *faults) map[string]bool {
+func (s *API) failedIn(ctx context.Context, in *batchFilter, f *faults) (failed map[string]bool, err error) {
 	if !in.FailedIn.given() {
-		return nil
+		return nil, nil
 	}
-	j, err := s.jobs.find(by.KeyID, in.FailedIn.Value)
-	if err != nil {
+	ended := false
+	if at, _, named := strings.Cut(in.FailedIn.Value, "."); named && at != s.nodes.Owner() {
+		failed, ended, err = s.failedElsewhere(ctx, at, in.FailedIn.Value)
+	} else if j, missing := s.jobs.find(callerOf(ctx).KeyID, in.FailedIn.Value); missing == nil {
+		failed, ended = j.failedIDs()
+	}
+	if failed == nil && err == nil {
 		f.add("body.filter.failedIn", "No such job. The server keeps the last jobs of a key until it stops.", cut(in.FailedIn.Value))
-		return nil
+		return nil, nil
 	}
-	failed, ended := j.failedIDs()
-	f.require(ended, "body.filter.failedIn", "This job is still running. Wait for its end, or cancel it.")
-	return failed
+	f.require(ended || err != nil, "body.filter.failedIn", "This job is still running. Wait for its end, or cancel it.")
+	return failed, err
 }
 
 // find returns the profiles of a filter as they are now. Too many are a fault.
 func (s *API) find(ctx context.Context, by *caller, in *batchFilter) ([]store.ProfileID, error) {
 	var f faults
-	failed := s.failedIn(by, in, &f)
-	if err := f.problem(); err != nil {
+	failed, err := s.failedIn(ctx, in, &f)
+	if err := cmp.Or(err, f.problem()); err != nil {
 		return nil, err
 	}
 	most := s.jobs.most

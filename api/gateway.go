@@ -19,6 +19,9 @@ import (
 // endpoints returns the addresses of a run, as the client reaches this server.
 func (s *API) endpoints(ctx context.Context, secret string) (ws, cdp, live string) {
 	base := requestOf(ctx).base
+	if at := s.nodes.Owner(); at != "" {
+		secret = at + "." + secret
+	}
 	return "ws" + strings.TrimPrefix(base, "http") + "/cdp/" + secret, base + "/cdp/" + secret, base + "/live#" + secret
 }
 
@@ -26,9 +29,15 @@ func (s *API) endpoints(ctx context.Context, secret string) (ws, cdp, live strin
 type passTo func(w http.ResponseWriter, r *http.Request, process *runs.Process, may runs.Rights, prefix string)
 
 // byCapability serves /cdp/<capability>/… and /live/<capability>/…: a capability gives access to one run without a key. A readonly one
-// only watches.
+// only watches. Where several servers share a database, it begins with the one that has the run, and a dot.
 func (s *API) byCapability(w http.ResponseWriter, r *http.Request, root string, pass passTo) error {
-	secret, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, root), "/")
+	given, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, root), "/")
+	secret := given
+	if at, rest, named := strings.Cut(given, "."); named {
+		if secret = rest; at != s.nodes.Owner() {
+			return s.passCapability(w, r, at)
+		}
+	}
 	c := s.runs.OpenedBy(secret)
 	if c == nil || c.Readonly && root != "/live/" {
 		return noSuchRun()
@@ -47,7 +56,7 @@ func (s *API) byCapability(w http.ResponseWriter, r *http.Request, root string, 
 	if err := s.recordOpening(r, c, strings.Trim(root, "/")+".open"); err != nil {
 		return err
 	}
-	pass(w, r.WithContext(ctx), process, runs.Rights{Readonly: c.Readonly, Files: c.Files}, root+secret)
+	pass(w, r.WithContext(ctx), process, runs.Rights{Readonly: c.Readonly, Files: c.Files}, root+given)
 	return nil
 }
 
@@ -177,4 +186,16 @@ func (k *keyContexts) cancelKey(keyID string) {
 	for _, cancel := range k.byKey[keyID] {
 		cancel()
 	}
+}
+
+// passCapability sends a request with a capability to the server that has the run.
+func (s *API) passCapability(w http.ResponseWriter, r *http.Request, at string) error {
+	if s.nodes.Owner() == "" || requestOf(r.Context()).peer != "" {
+		return noSuchRun()
+	}
+	to, err := s.nodes.Other(r.Context(), at)
+	if err != nil {
+		return err
+	}
+	return s.passToNode(w, r, to, nil)
 }

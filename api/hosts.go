@@ -55,8 +55,11 @@ func (s *API) initHosts(addr net.Addr) (base string) {
 }
 
 // isHostAllowed reports whether Host and X-Forwarded-Host name this server. Both are checked: a page under a foreign name may reach
-// the server through the reverse proxy's address and send any header.
+// the server through the reverse proxy's address and send any header. A server that has passed the request on has checked them.
 func (s *API) isHostAllowed(r *http.Request) bool {
+	if requestOf(r.Context()).peer != "" {
+		return true
+	}
 	if !s.hosts[strings.ToLower(r.Host)] {
 		return false
 	}
@@ -68,9 +71,10 @@ func (s *API) isHostAllowed(r *http.Request) bool {
 }
 
 // checkOrigin refuses requests that pages of other sites send. Browsers name the page in Origin, and its relation to this server in
-// Sec-Fetch-Site (Fetch Metadata, W3C). Programs send neither.
+// Sec-Fetch-Site (Fetch Metadata, W3C). Programs send neither. A server that has passed the request on has checked them.
 func (s *API) checkOrigin(r *http.Request) error {
-	if r.Header.Get("Upgrade") == "" && (isRead(r) || r.Method == http.MethodOptions) {
+	if requestOf(r.Context()).peer != "" || r.Header.Get("Upgrade") == "" && (isRead(r) ||
+		r.Method == http.MethodOptions) {
 		return nil
 	}
 	site := r.Header.Get("Sec-Fetch-Site")

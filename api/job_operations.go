@@ -93,19 +93,29 @@ func (s *API) getJob(ctx context.Context, in *struct{ JobPath }) (*jobBody, erro
 
 // listJobs answers a page. A job to go on from that was forgotten meanwhile was older than all others: nothing follows it.
 func (s *API) listJobs(ctx context.Context, in *struct{ Paging }) (*listBody[JobJSON], error) {
-	own := s.jobs.of(callerOf(ctx).KeyID)
-	from := int(min(in.offset(), int64(len(own))))
+	all, err := s.jobsElsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others := len(all)
+	for _, j := range s.jobs.of(callerOf(ctx).KeyID) {
+		all = append(all, j.show())
+	}
+	if others > 0 {
+		newestFirst(all)
+	}
+	from := int(min(in.offset(), int64(len(all))))
 	if in.After != "" {
 		_, id, err := s.goOn(ctx, in.After, "job", func(string) (int64, error) { return 0, nil })
 		if err != nil {
 			return nil, err
 		}
-		if from = slices.IndexFunc(own, func(j *job) bool { return j.id == id }) + 1; from == 0 {
-			from = len(own)
+		if from = slices.IndexFunc(all, func(j JobJSON) bool { return j.ID == id }) + 1; from == 0 {
+			from = len(all)
 		}
 	}
-	page := pageOf(own[from:], int64(len(own)), in.Limit, func(j *job) (int64, string) { return j.created.UnixMilli(), j.id })
-	return answerList(page, in.Paging, func(j *job) (JobJSON, error) { return j.show(), nil })
+	page := pageOf(all[from:], int64(len(all)), in.Limit, func(j JobJSON) (int64, string) { return j.CreatedAt.UnixMilli(), j.ID })
+	return answerList(page, in.Paging, func(j JobJSON) (JobJSON, error) { return j, nil })
 }
 
 func (s *API) cancelJob(ctx context.Context, in *struct{ JobPath }) (*struct{}, error) {

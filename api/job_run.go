@@ -31,10 +31,14 @@ func (s *API) startJob(ctx context.Context, in *batchInput) (*batchBody, error) 
 		}
 	}
 	j := newJob(by, in.Action, found)
+	if at := s.nodes.Owner(); at != "" {
+		j.id = at + "." + j.id // so that other servers know whom to ask
+	}
 	// What the job does is by the request: with its key, its id and the address that its client uses.
 	req := requestOf(ctx)
 	work := context.WithValue(context.Background(), requestKey{},
-		&request{id: req.id, base: req.base, remote: req.remote, caller: by, api: s, changed: j.countChange})
+		&request{id: req.id, base: req.base, remote: req.remote, caller: by, api: s, changed: j.countChange,
+			authorization: req.authorization})
 	going, end := s.keyContexts.add(work, by)
 	going, j.cancel = context.WithCancel(going)
 	done, err := s.jobs.add(j)

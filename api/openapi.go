@@ -36,7 +36,7 @@ func describeAPI(o *huma.OpenAPI) {
 }
 
 // describeOperation sets what every operation has: its tag, its description with the scope, its errors.
-func describeOperation(op *huma.Operation, sc store.Right) {
+func describeOperation(op *huma.Operation, sc store.Right, where place) {
 	op.Tags = []string{strings.Split(op.Path, "/")[1]}
 	op.Description = strings.TrimSpace(descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`.")
 	if sc == scopeNone {
@@ -51,6 +51,9 @@ func describeOperation(op *huma.Operation, sc store.Right) {
 	}
 	if op.Method != http.MethodGet {
 		errs[503], errs[507] = true, true
+	}
+	if where != anywhere {
+		errs[409], errs[502] = true, true
 	}
 	for _, status := range moreErrors[op.OperationID] {
 		errs[status] = true

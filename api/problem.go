@@ -86,6 +86,9 @@ func newProblem(e *problem.Error) *Problem {
 	p := &Problem{Type: "urn:warren:problem:" + e.Code, Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code,
 		Errors: normalizeFaults(e.Faults), cause: e, headers: http.Header{}}
 	switch d := e.Details.(type) {
+	case *Problem: // of another server
+		there := *d
+		there.cause, there.headers, p = e, p.headers, &there
 	case pool.Existing:
 		p.ExistingID = string(d)
 	case pool.Users:
@@ -114,6 +117,21 @@ func newProblem(e *problem.Error) *Problem {
 		p.headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	return p
+}
+
+// problemFrom reads an answer of another server.
+func problemFrom(text []byte) (*problem.Error, error) {
+	p := new(Problem)
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, err
+	}
+	e := &problem.Error{Kind: problem.Internal, Code: p.Code, Message: p.Detail, Faults: p.Errors, Details: p}
+	for kind, status := range statuses {
+		if status == p.Status {
+			e.Kind = kind
+		}
+	}
+	return e, nil
 }
 
 // Error implements error: huma passes problems on as errors.

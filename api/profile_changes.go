@@ -113,11 +113,11 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 
 // startCreated starts a new profile. If that fails, the profile is deleted again.
 func (s *API) startCreated(ctx context.Context, row store.Profile) (*runs.Started, error) {
-	answer, err := s.startBy(ctx, &startRequest{ProfilePath: ProfilePath{ID: row.ID}, Body: &startInput{}}, s.runs.Start)
+	started, err := s.startAnywhere(ctx, row.ID, "start")
 	if err == nil {
-		return answer.Body.started, nil
+		return started, nil
 	}
-	_, undo := s.deleteProfile(context.WithoutCancel(ctx), &profileDelete{ProfilePath: ProfilePath{ID: row.ID}, Permanent: true})
+	undo := s.deleteAnywhere(context.WithoutCancel(ctx), ProfilePath{ID: row.ID}, true)
 	if problem.Is(undo, problem.NotFound) { // it was deleted meanwhile, such as a temporary one
 		undo = nil
 	}

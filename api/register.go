@@ -68,8 +68,14 @@ func jsonFormat() huma.Format {
 	}
 }
 
-// add registers an operation: the scope that it needs, its method and path, its id and summary, and its handler.
-func add[I, O any](s *API, scope store.Right, pattern, id, summary string, h func(context.Context, *I) (*O, error)) {
+// answeredBy is the API, and the servers that answer what is registered with it.
+type answeredBy struct {
+	*API
+	where place
+}
+
+// add registers an operation: who answers it, the scope that it needs, its method and path, its id and summary, and its handler.
+func add[I, O any](s answeredBy, scope store.Right, pattern, id, summary string, h func(context.Context, *I) (*O, error)) {
 	method, p, _ := strings.Cut(pattern, " ")
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: p, Summary: summary,
@@ -80,8 +86,8 @@ func add[I, O any](s *API, scope store.Right, pattern, id, summary string, h fun
 			next(ctx)
 		}},
 	}
-	describeOperation(&op, scope)
-	s.needs[method+" "+Prefix+p] = scope
+	describeOperation(&op, scope, s.where)
+	s.needs[method+" "+Prefix+p], s.places[method+" "+Prefix+p] = scope, s.where
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		if err := requestOf(ctx).queryFaults.problem(); err != nil {
 			return nil, newProblem(fromError(err))
@@ -95,13 +101,19 @@ func add[I, O any](s *API, scope store.Right, pattern, id, summary string, h fun
 		}
 		return out, nil
 	})
-	s.addExamples(method, p, reflect.TypeFor[I](), reflect.TypeFor[O]())
+	s.addExamples(method, p, s.where, reflect.TypeFor[I](), reflect.TypeFor[O]())
 }
 
 // addExamples adds the examples of an operation to the document: of its request, its answer and its errors.
-func (s *API) addExamples(method, path string, in, out reflect.Type) {
+func (s *API) addExamples(method, path string, where place, in, out reflect.Type) {
 	o := s.api.OpenAPI()
 	problems := problemsOf(path, in, s.idempotency.covers(method+" "+Prefix+path))
+	if where != anywhere {
+		problems = append(problems, exampleElsewhere(), NodeFailed("warren-1"))
+	}
+	if where == atPlace {
+		problems = append(problems, noMorePlaces())
+	}
 	addProblemExamples(o, problems)
 	op := operations(o.Paths[path])[method]
 	if op.RequestBody != nil {
@@ -169,13 +181,13 @@ func checkQuery(ctx huma.Context) {
 }
 
 // stream registers a handler that huma does not serve: a stream, a socket or a file.
-func (s *API) stream(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
+func (s answeredBy) stream(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
 	s.outside(scope, strings.Replace(pattern, "/", Prefix+"/", 1), h)
 }
 
 // outside registers a handler that huma does not serve, at a path outside the API's prefix.
-func (s *API) outside(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
-	s.needs[pattern] = scope
+func (s answeredBy) outside(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
+	s.needs[pattern], s.places[pattern] = scope, s.where
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			writeProblem(w, r, s.log, fromError(s.withUse(r.Context(), err)))

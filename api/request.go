@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type request struct {
 	audit          auditState
 	code           string // of the problem that was answered
 	remote         string // the client's address
+	peer           string // the id of the server that has passed it on; "": none
+	authorization  string // the header with the key; "": the request has a ticket, or a capability
 }
 
 // require notes the message unless ok.
@@ -123,3 +126,17 @@ func orNotFound(err error, kind string) error {
 	}
 	return err
 }
+
+// ProfilePath is the path parameter of operations on one profile.
+type ProfilePath struct {
+	ID string `path:"id" doc:"The profile's id."`
+}
+
+// isClean reports whether a path is in canonical form. CDP paths may end in a slash: Chrome's own addresses do, and clients send
+// them.
+func isClean(p string) bool {
+	clean := path.Clean(p)
+	return p == clean || strings.Contains(p, "/cdp/") && p == clean+"/"
+}
+
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }

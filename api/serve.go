@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -17,24 +16,14 @@ import (
 
 // Serves a request: identifies it, checks host, origin and key, and dispatches it to its operation.
 
-// ProfilePath is the path parameter of operations on one profile.
-type ProfilePath struct {
-	ID string `path:"id" doc:"The profile's id."`
-}
-
-// isClean reports whether a path is in canonical form. CDP paths may end in a slash: Chrome's own addresses do, and clients send
-// them.
-func isClean(p string) bool {
-	clean := path.Clean(p)
-	return p == clean || strings.Contains(p, "/cdp/") && p == clean+"/"
-}
-
-func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
-
 // ServeHTTP answers one request. It checks the Host first, then serves what needs no key, then checks Origin and key, then
 // dispatches.
 func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	req := &request{id: requestIDFrom(r), base: s.baseOf(r), http: r, api: s, begun: time.Now()}
+	req := &request{id: requestIDFrom(r), base: s.baseOf(r), http: r, api: s, begun: time.Now(), peer: s.nodes.Peer(r),
+		authorization: r.Header.Get("Authorization")}
+	if req.peer != "" {
+		s.receive(r, req)
+	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
 	req.answer.ResponseWriter = w
 	w = &req.answer
@@ -87,7 +76,7 @@ func (s *API) serve(w http.ResponseWriter, r *http.Request, req *request) error 
 		req.route = "/live/{capability}"
 		return s.byCapability(w, r, "/live/", s.serveLive)
 	}
-	caller, err := s.authenticate(r)
+	caller, err := s.authenticate(r, req.peer != "")
 	if problem.Is(err, problem.Unauthorized) && len(r.Header["Authorization"]) > 0 {
 		return s.rejectKey(r)
 	}
@@ -101,22 +90,9 @@ func (s *API) serve(w http.ResponseWriter, r *http.Request, req *request) error 
 // dispatch checks the scope of the caller's key and passes the request to its operation. The check comes first, so that nothing is
 // read or stored for a request without the scope.
 func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
-	if !isClean(r.URL.Path) {
-		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
-	}
-	h, pattern := s.mux.Handler(r)
-	if pattern == "" {
-		refused := &refusal405{header: http.Header{}}
-		h.ServeHTTP(refused, r)
-		allow := refused.header.Get("Allow")
-		if s.isReadOnly(r.URL.Path) {
-			allow = "GET, HEAD"
-		}
-		if allow != "" {
-			w.Header().Set("Allow", allow)
-			return problem.New(problem.WrongMethod, "method_not_allowed", "This address takes other methods: "+allow+".")
-		}
-		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	pattern, err := s.operationOf(w, r)
+	if err != nil {
+		return err
 	}
 	requestOf(r.Context()).route = pattern
 	need, ok := s.needs[pattern]
@@ -129,6 +105,38 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if p := callerOf(r.Context()).may(need); p != nil {
 		return p
 	}
+	if done, err := s.passOn(w, r, pattern); done || err != nil {
+		return err
+	}
+	return s.operate(w, r, pattern)
+}
+
+// operationOf returns the pattern of the operation at an address. The error is not_found or method_not_allowed.
+func (s *API) operationOf(w http.ResponseWriter, r *http.Request) (pattern string, err error) {
+	nothing := problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	if !isClean(r.URL.Path) {
+		return "", nothing
+	}
+	h, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		return pattern, nil
+	}
+	refused := &refusal405{header: http.Header{}}
+	h.ServeHTTP(refused, r)
+	allow := refused.header.Get("Allow")
+	if s.isReadOnly(r.URL.Path) {
+		allow = "GET, HEAD"
+	}
+	if allow == "" {
+		return "", nothing
+	}
+	w.Header().Set("Allow", allow)
+	return "", problem.New(problem.WrongMethod, "method_not_allowed", "This address takes other methods: "+allow+".")
+}
+
+// operate passes a request to its operation, once for each Idempotency-Key.
+func (s *API) operate(w http.ResponseWriter, r *http.Request, pattern string) error {
+	req := requestOf(r.Context())
 	if ct := r.Header.Get("Content-Type"); ct != "" {
 		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types are case-insensitive (RFC 9110, 8.3.1); huma compares bytes
 	}

@@ -125,7 +125,7 @@ func (n *Node) claim(ctx context.Context, seen map[string]watched) (hinder []sto
 			return err
 		}
 		for _, row := range rows {
-			if (row.ID == n.id || oneAtATime()) && n.mayLive(row, at, seen[row.ID]) {
+			if row.ID == n.id && n.mayLive(row, at, seen[row.ID]) {
 				hinder = append(hinder, row)
 			}
 		}
@@ -147,9 +147,6 @@ func (n *Node) claim(ctx context.Context, seen map[string]watched) (hinder []sto
 	})
 	return hinder, err
 }
-
-// oneAtATime says that a database may be used by one server at a time, since no request is passed on to another one yet.
-func oneAtATime() bool { return true }
 
 // mayLive reports whether the server of a row may live. It does not if it ended in order, if its beat is old by the database's clock, or
 // if this process has watched the beat stand still. at is the database's time in milliseconds.

@@ -164,6 +164,8 @@ const TITLES = {
   browser_not_found: 'No browser is installed on the server',
   browser_failed: 'The browser did not start',
   node_unreachable: 'The profile’s data are on another server',
+  node_failed: 'The server with the profile’s data did not answer',
+  no_server: 'No server takes the profile',
   node_draining: 'The server takes no new starts',
   node_conflict: 'Another server uses this one’s id',
   capacity_exceeded: 'The limit of running browsers is reached',

@@ -11,7 +11,7 @@ import { wordsOf } from './audited.js';
 import { memberWords } from './names.js';
 
 // FAILED are the codes of answers 5xx: what was asked for was allowed, and did not work.
-const FAILED = ['browser_failed', 'browser_not_found', 'database_busy', 'database_damaged', 'disk_full', 'internal', 'node_conflict', 'page_not_answering', 'proxy_unreachable', 'rotate_failed', 'server_stopping', 'start_timeout'];
+const FAILED = ['browser_failed', 'browser_not_found', 'database_busy', 'database_damaged', 'disk_full', 'internal', 'no_server', 'node_conflict', 'node_failed', 'page_not_answering', 'proxy_unreachable', 'rotate_failed', 'server_stopping', 'start_timeout'];
 
 // WHY are refusals that read otherwise in a log than in front of a form.
 const WHY = { __proto__: null, validation_failed: 'The request had faults', forbidden: 'The key may not do this', duplicate: 'There is one already', quota_exceeded: 'A quota is used up', etag_mismatch: 'It had changed meanwhile', malformed_json: 'The request could not be read', database_busy: 'The database was busy', server_stopping: 'Warren was stopping' };

@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-BCYUWYRE.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-T7XIQGPY.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -1913,16 +1913,16 @@ owser asked for","install","asked to install",({objectId})=>html`${objectId?html
 lete","Extension deleted","delete","deleted",extension]]],["Refusals",[["request"]],[["request.refused","Requests refused","ask for","asked for",({detail:{method,
 path}})=>html`<code>${[method,path].filter(Boolean).join(" ")}</code>`]]]];function profileAlone({objectId}){return html`<${ProfileName} id=${objectId} />`}var ACTIONS=new Map(
 GROUPS.flatMap(([,,actions])=>actions.map(([action,,verb,done,about])=>[action,{verb,done,about}])));function wordsOf(action){return ACTIONS.get(action)}var OPTIONS=GROUPS.
-map(([label,kinds,actions])=>[label,[...kinds.filter(([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","node_conflict","page_not_answering","proxy_unreachab\
-le","rotate_failed","server_stopping","start_timeout"],WHY2={__proto__:null,validation_failed:"The request had faults",forbidden:"The key may not do this",duplicate:"\
-There is one already",quota_exceeded:"A quota is used up",etag_mismatch:"It had changed meanwhile",malformed_json:"The request could not be read",database_busy:"\
-The database was busy",server_stopping:"Warren was stopping"};function whyWords(code){return WHY2[code]||problemTitle({code,title:code.replaceAll("_"," ").replace(
-/^./,first=>first.toUpperCase())})}function resultOf({result}){return result==="ok"?{text:"Done",tone:"quiet"}:{text:FAILED.includes(result)?"Failed":"Refused",
-tone:"bad"}}function Result({entry}){let why=entry.result==="ok"?"":whyWords(entry.result);return html`<span class=${why?"two-lines":"not-in-card"}><${Status} of=${resultOf(
-entry)} />${why&&html`<span class="sub" title=${why}>${why}</span>`}</span>`}function Who({entry:{keyId,keyName,parentId}}){return keyId==="environment"?"The se\
-rver’s key":keyId==="server"?"Warren":keyName?html`${parentId?"The login of":"Key"} <${Name}>${parentId?keyName.replace(/^Page, /,""):keyName}<//>`:"A key tha\
-t is gone"}function Sentence({entry}){let words=wordsOf(entry.action);if(!words)return html`<${Who} entry=${entry} />: <code>${entry.action}</code>`;let about=words.
-about({...entry,detail:entry.detail||{}});return entry.result==="ok"?html`<${Who} entry=${entry} /> ${words.done} ${about}`:html`<${Who} entry=${entry} /> ${entry.
+map(([label,kinds,actions])=>[label,[...kinds.filter(([,words])=>words).map(([kind,words])=>[`${kind}.*`,words]),...actions.map(([action,words])=>[action,words])]]);var FAILED=["browser_failed","browser_not_found","database_busy","database_damaged","disk_full","internal","no_server","node_conflict","node_failed","page_not_a\
+nswering","proxy_unreachable","rotate_failed","server_stopping","start_timeout"],WHY2={__proto__:null,validation_failed:"The request had faults",forbidden:"The \
+key may not do this",duplicate:"There is one already",quota_exceeded:"A quota is used up",etag_mismatch:"It had changed meanwhile",malformed_json:"The request c\
+ould not be read",database_busy:"The database was busy",server_stopping:"Warren was stopping"};function whyWords(code){return WHY2[code]||problemTitle({code,title:code.
+replaceAll("_"," ").replace(/^./,first=>first.toUpperCase())})}function resultOf({result}){return result==="ok"?{text:"Done",tone:"quiet"}:{text:FAILED.includes(
+result)?"Failed":"Refused",tone:"bad"}}function Result({entry}){let why=entry.result==="ok"?"":whyWords(entry.result);return html`<span class=${why?"two-lines":
+"not-in-card"}><${Status} of=${resultOf(entry)} />${why&&html`<span class="sub" title=${why}>${why}</span>`}</span>`}function Who({entry:{keyId,keyName,parentId}}){
+return keyId==="environment"?"The server’s key":keyId==="server"?"Warren":keyName?html`${parentId?"The login of":"Key"} <${Name}>${parentId?keyName.replace(/^Page, /,
+""):keyName}<//>`:"A key that is gone"}function Sentence({entry}){let words=wordsOf(entry.action);if(!words)return html`<${Who} entry=${entry} />: <code>${entry.
+action}</code>`;let about=words.about({...entry,detail:entry.detail||{}});return entry.result==="ok"?html`<${Who} entry=${entry} /> ${words.done} ${about}`:html`<${Who} entry=${entry} /> ${entry.
 result==="forbidden"?"was not allowed to":"could not"} ${words.verb} ${about}`}function Value2({of:of2}){return of2==null||of2===""?html`<span class="muted">none</span>`:
 typeof of2=="number"?number(of2):typeof of2=="boolean"?of2?"yes":"no":Array.isArray(of2)&&of2.every(one=>typeof one=="string")?of2.length?html`<bdi class="path">${of2.
 join(", ")}</bdi>`:html`<span class="muted">none</span>`:html`<bdi class="path">${typeof of2=="string"?of2:JSON.stringify(of2)}</bdi>`}function Changes({changed,

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"warren/nodes"
+	"warren/store"
+	"warren/testnet"
+)
+
+// newServers makes servers of one database, with one secret key.
+func newServers(t testing.TB, n int, change ...func(*setup)) (all []*testAPI) {
+	t.Helper()
+	database := testnet.Postgres(t)
+	for i := range n {
+		all = append(all, newAPI(t, append(change, func(c *setup) {
+			c.Database, c.NodeName = database, string(rune('a'+i))
+			if i == 0 {
+				return
+			}
+			key, err := os.ReadFile(filepath.Join(all[0].dir, "secret.key"))
+			if err == nil {
+				err = os.MkdirAll(c.Data, 0o700)
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(c.Data, "secret.key"), key, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})...))
+	}
+	return all
+}
+
+// node makes this server one of those of its database, or the only one.
+func (c *setup) node(ctx context.Context, log *slog.Logger, st *store.Store, address net.Addr) (*nodes.Node, error) {
+	cfg := nodes.Config{Data: c.Data, Name: cmp.Or(c.NodeName, "test"), Address: "http://" + address.String(), Version: "dev"}
+	if c.Node != nil {
+		return c.Node, nil
+	}
+	if c.NodeName == "" {
+		return nodes.Alone(cfg), nil
+	}
+	return nodes.Join(ctx, cfg, log, st)
+}
+
+// placed makes a profile whose data a server has.
+func (a *testAPI) placed(t testing.TB, at string) string {
+	t.Helper()
+	id := a.profile(t)
+	err := a.store.Write(t.Context(), func(q *store.Queries) error {
+		return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: id, NodeID: at}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// forEachOfProfile calls fn with each operation on one profile, and who answers it.
+func (a *testAPI) forEachOfProfile(fn func(name string, r route, where place)) {
+	for name, r := range routeTable() {
+		if r.kind != "profile" || !strings.Contains(name, "/profiles/{id}") {
+			continue
+		}
+		method, path, _ := strings.Cut(name, " ")
+		_, pattern := a.srv.mux.Handler(httptest.NewRequest(method, path, nil))
+		fn(name, r, a.srv.places[pattern])
+	}
+}
+
+// TestNothingIsDoneHere: no operation that needs a run or a folder acts on a profile whose data another server has. Where that server is
+// gone, each is refused with a reason, and makes no folder.
+func TestNothingIsDoneHere(t *testing.T) {
+	t.Parallel()
+	a := newServers(t, 1)[0]
+	gone := store.NewID()
+	refused := 0
+	a.forEachOfProfile(func(name string, r route, where place) {
+		id := a.placed(t, gone)
+		got := a.call(t, name, r, id)
+		away := got.status == http.StatusConflict && got.text("code") == "node_unreachable"
+		if where == atOwner || where == atPlace {
+			refused++
+			if !away || !strings.Contains(got.text("detail"), gone) {
+				t.Errorf("%s: %s, want 409 node_unreachable", name, got)
+			}
+		} else if away {
+			t.Errorf("%s is refused, but needs no other server: %s", name, got)
+		}
+		if _, err := os.Lstat(filepath.Join(a.dir, "profiles", id)); err == nil {
+			t.Errorf("%s made a folder", name)
+		}
+	})
+	if refused < 25 {
+		t.Errorf("%d operations were refused: does this test still see them?", refused)
+	}
+}
+
+// TestAnotherAnswers: each operation on a profile answers the same by another server as by the one that has the profile's data.
+func TestAnotherAnswers(t *testing.T) {
+	t.Parallel()
+	noBrowser := func(c *setup) { c.Browser = filepath.Join(c.Data, "no-browser") }
+	all := newServers(t, 2, noBrowser)
+	a, b := all[0], all[1]
+	limited, _ := a.newKey(t, "read,run,write", "other")
+	a.forEachOfProfile(func(name string, r route, where place) {
+		direct := b.call(t, name, r, b.placed(t, b.srv.nodes.ID()))
+		passed := a.call(t, name, r, b.placed(t, b.srv.nodes.ID()))
+		if direct.status != passed.status || shape(direct.at(""), true) != shape(passed.at(""), true) {
+			t.Errorf("%s: directly %s\npassed on %s", name, direct, passed)
+		}
+		if len(passed.header.Values("X-Request-Id")) != 1 || passed.header.Get("Cache-Control") != direct.header.Get("Cache-Control") {
+			t.Errorf("%s: the header of what was passed on is %v", name, passed.header)
+		}
+		if got := a.as(limited).call(t, name, r, b.placed(t, b.srv.nodes.ID())); where != anywhere && !slices.Contains([]int{403, 404},
+			got.status) {
+			t.Errorf("%s by a key of another workspace: %s", name, got)
+		}
+	})
+}

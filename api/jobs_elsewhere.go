@@ -1,0 +1,108 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/nodes"
+	"warren/problem"
+)
+
+// Asks other servers of the database for their jobs.
+
+// jobsElsewhere returns the jobs of the caller on the other servers that answer. They live in the memory of the server that runs them.
+func (s *API) jobsElsewhere(ctx context.Context) (all []JobJSON, err error) {
+	parts, err := askAll[list[JobJSON]](ctx, s, "/jobs?limit=200")
+	for _, part := range parts {
+		all = append(all, part.Data...)
+	}
+	return all, err
+}
+
+// askTime is how long a list waits for other servers.
+const askTime = 5 * time.Second
+
+// askAll asks every other server that serves, at once. Those that do not answer are left out. A request that was passed on asks nobody.
+func askAll[T any](ctx context.Context, s *API, path string) ([]T, error) {
+	if requestOf(ctx).peer != "" {
+		return nil, nil
+	}
+	others, err := s.nodes.Others(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others = slices.DeleteFunc(others, func(n nodes.Info) bool { return n.State != nodes.Up })
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	answers := make(chan *T, len(others))
+	for _, to := range others {
+		go func() {
+			out := new(T)
+			if err := s.ask(ctx, to, http.MethodGet, path, nil, out); err != nil {
+				s.log.Warn("a server does not answer, and is left out of a list", "node", to.Name, "cause", err)
+				out = nil
+			}
+			answers <- out
+		}()
+	}
+	var all []T
+	for range others {
+		if one := <-answers; one != nil {
+			all = append(all, *one)
+		}
+	}
+	return all, nil
+}
+
+// failedElsewhere returns the profiles that failed in a job of another server; nil: there is no such job.
+func (s *API) failedElsewhere(ctx context.Context, at, id string) (failed map[string]bool, ended bool, err error) {
+	to, err := s.nodes.Other(ctx, at)
+	if problem.Is(err, problem.Conflict) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	var shown struct {
+		EndedAt *jsontext.Value `json:"endedAt"`
+	}
+	err = s.ask(ctx, to, http.MethodGet, "/jobs/"+id, nil, &shown)
+	if problem.Is(err, problem.NotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	text, err := s.askText(ctx, to, http.MethodGet, "/jobs/"+id+"/results", nil)
+	if err != nil {
+		return nil, false, err
+	}
+	failed = map[string]bool{}
+	for line := range bytes.Lines(text) {
+		var result jobResultJSON
+		if err := json.Unmarshal(line, &result); err != nil {
+			return nil, false, err
+		}
+		if result.Status >= http.StatusBadRequest {
+			failed[result.ID] = true
+		}
+	}
+	return failed, shown.EndedAt != nil, nil
+}
+
+// newestFirst sorts jobs as a list shows them.
+func newestFirst(all []JobJSON) {
+	slices.SortStableFunc(all, func(a, b JobJSON) int {
+		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(b.ID, a.ID)
+	})
+}

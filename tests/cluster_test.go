@@ -1,0 +1,248 @@
+package tests
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"warren/testnet"
+)
+
+// Several servers of one PostgreSQL. Each has a data folder of its own, and any of them answers for every profile.
+
+// cluster starts servers of one database, which is database or a new one. Their pages reach the world of the first.
+func cluster(t testing.TB, database string, n int, flags ...string) (all []*liveServer) {
+	t.Helper()
+	needBrowser(t)
+	database = cmp.Or(database, testnet.Postgres(t))
+	for i := range n {
+		g := newTestbed(t)
+		own := append([]string{"--store", database, "--node", string(rune('a' + i)), "--check-url", g.world.url("/ip")}, flags...)
+		if i > 0 {
+			first := all[0].testbed
+			g.world, g.proxy = first.world, first.proxy
+			own = append(own, "--secret-key-file", filepath.Join(first.data, "secret.key"))
+		}
+		all = append(all, g.serve(own...))
+	}
+	return all
+}
+
+// nodeView is a server in the list of all.
+type nodeView struct {
+	ID, Name, State string
+	Self            bool
+}
+
+func (s *liveServer) node() (own nodeView) {
+	s.t.Helper()
+	var all struct{ Data []nodeView }
+	s.do("GET", "/nodes", nil, 200, &all)
+	for _, n := range all.Data {
+		if n.Self {
+			own = n
+		}
+	}
+	return own
+}
+
+// ownerOf starts a profile, and returns the server that runs it and the others.
+func ownerOf(t testing.TB, all []*liveServer, id string) (owner *liveServer, others []*liveServer) {
+	t.Helper()
+	run := all[0].start(id, nil)
+	_, secret, _ := strings.Cut(run.LiveURL, "#")
+	at, _, _ := strings.Cut(secret, ".")
+	for _, s := range all {
+		if s.node().ID == at {
+			owner = s
+			continue
+		}
+		others = append(others, s)
+	}
+	if owner == nil || len(others) != len(all)-1 {
+		t.Fatalf("no server is %q", at)
+	}
+	return owner, others
+}
+
+// TestAnyServerAnswers: what needs the browser of a profile goes through any server: clients of CDP, the live view, pictures, a proxy that
+// is changed, files, a stop. Addresses that an answer has are those of the server that was asked.
+func TestAnyServerAnswers(t *testing.T) {
+	t.Parallel()
+	all := cluster(t, "", 3)
+	id := all[0].profile(map[string]any{"proxyId": all[0].addProxy(nil)})
+	owner, others := ownerOf(t, all, id)
+	near, far := others[0], others[1]
+	for _, s := range all {
+		run := s.start(id, nil)
+		if !run.Reused || !strings.HasPrefix(run.CdpURL, s.base+"/cdp/") || !strings.HasPrefix(run.LiveURL, s.base+"/live#") {
+			t.Errorf("%s answers %s %s", s.base, run.CdpURL, run.LiveURL)
+		}
+		c := dialCDP(t, run.WsEndpoint, nil)
+		path := "/from/" + s.node().Name
+		c.awaitURL(c.open(s.world.url(path)), s.world.url(path))
+		s.world.await(t, path, 1)
+		if p := s.get(id); p.Status != "running" {
+			t.Errorf("%s shows %s", s.base, p.Status)
+		}
+		if r, err := s.try("GET", "/profiles/"+id+"/screenshot", nil); err != nil || r.status != 200 ||
+			!strings.HasPrefix(string(r.body), "\x89PNG") {
+			t.Errorf("%s has no picture: %d %v", s.base, r.status, err)
+		}
+	}
+	far.watches(far.start(id, nil))
+	near.saves(id, near.start(id, nil), "kept.txt", "from elsewhere")
+	if status, _, text := far.send("GET", "/profiles/"+id+"/downloads/kept.txt", nil, nil); status != 200 || text != "from elsewhere" {
+		t.Errorf("a download by another server: %d %q", status, text)
+	}
+	far.withTicket(liveKey, strings.Replace(far.base, "http", "ws", 1)+apiPrefix+"/profiles/"+id+"/cdp")
+	another := testnet.NewLocalProxy(t, owner.world.site.Listener.Addr().String())
+	next := near.addProxy(map[string]any{"port": another.Port(), "username": another.User, "password": another.Password})
+	near.do("PUT", "/profiles/"+id, map[string]any{"proxyId": next}, 200, nil)
+	c := dialCDP(t, far.start(id, nil).WsEndpoint, nil)
+	c.awaitURL(c.open(far.world.url("/swapped")), far.world.url("/swapped"))
+	var v proxiedView
+	if owner.do("GET", "/profiles/"+id, nil, 200, &v); v.Run == nil || v.Run.Proxy.ID != next {
+		t.Errorf("the run did not follow its profile's proxy: %+v", v)
+	}
+	if v := far.stop(id); !v.Stopped {
+		t.Errorf("the stop: %+v", v)
+	}
+	near.do("PUT", "/profiles/"+id+"/cookies", json.RawMessage(`{"cookies":[{"name":"n","value":"v","domain":"`+testnet.LocalSite+
+		`","path":"/"}]}`), 200, nil)
+	var kept []struct{ Value string }
+	far.do("GET", "/profiles/"+id+"/cookies", nil, 200, &kept)
+	if len(kept) != 1 || kept[0].Value != "v" {
+		t.Errorf("the cookies: %+v", kept)
+	}
+	far.do("DELETE", "/profiles/"+id+"?permanent=true", nil, 204, nil)
+}
+
+// TestThousandStartsOfOne: a thousand starts of one profile by three servers make one browser.
+func TestThousandStartsOfOne(t *testing.T) {
+	t.Parallel()
+	all := cluster(t, "", 3)
+	id := all[0].profile(nil)
+	var mu sync.Mutex
+	runs := map[string]int{}
+	fresh := 0
+	var asking sync.WaitGroup
+	for _, s := range all {
+		asking.Go(func() {
+			for _, r := range s.many(334, "POST", "/profiles/"+id+"/start", nil) {
+				var run runView
+				r.want(t, "a start", 200, &run)
+				mu.Lock()
+				runs[run.RunID]++
+				if !run.Reused {
+					fresh++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	asking.Wait()
+	if len(runs) != 1 || fresh != 1 {
+		t.Errorf("%d starts of %v", fresh, runs)
+	}
+	all[1].stop(id)
+}
+
+// TestManyProfilesOfServers: a batch of one server acts on profiles of all, also as a job, of which every server knows. What one server
+// starts while it creates it may run on another.
+func TestManyProfilesOfServers(t *testing.T) {
+	t.Parallel()
+	all := cluster(t, "", 2)
+	a, b := all[0], all[1]
+	ids := []string{}
+	for _, s := range []*liveServer{a, b, a, b} {
+		var made struct {
+			ID  string
+			Run *runView
+		}
+		s.do("POST", "/profiles", map[string]any{"name": "shop", "start": true, "tags": []string{"many"}}, 201, &made)
+		if made.Run == nil || !strings.HasPrefix(made.Run.CdpURL, s.base+"/cdp/") {
+			t.Fatalf("the start by a create: %+v", made)
+		}
+		dialCDP(t, made.Run.WsEndpoint, nil).pages()
+		ids = append(ids, made.ID)
+	}
+	batch := func(s *liveServer, action string) {
+		t.Helper()
+		var out struct {
+			Results []struct {
+				ID      string
+				Status  int
+				Run     *runView
+				Profile *profileView
+				Error   *problemView
+			}
+		}
+		s.do("POST", "/profiles/batch", map[string]any{"action": action, "ids": ids}, 200, &out)
+		for i, r := range out.Results {
+			if r.ID != ids[i] || r.Status != 200 || r.Error != nil || (r.Run == nil) != (action == "stop") {
+				t.Errorf("%s: %+v, %+v", action, r, r.Error)
+			}
+		}
+	}
+	batch(a, "stop")
+	batch(b, "start")
+	batch(b, "restart")
+	var job struct{ ID, Status string }
+	b.do("POST", "/profiles/batch", map[string]any{"action": "stop", "filter": map[string]any{"tag": []string{"many"}}}, 202, &job)
+	eventually(t, "the job ends", enough, func() bool {
+		a.do("GET", "/jobs/"+job.ID, nil, 200, &job)
+		return job.Status == "done"
+	})
+	var jobs struct{ Data []struct{ ID string } }
+	if a.do("GET", "/jobs", nil, 200, &jobs); len(jobs.Data) != 1 || jobs.Data[0].ID != job.ID {
+		t.Errorf("the jobs: %+v", jobs)
+	}
+	for _, id := range ids {
+		for _, s := range all {
+			if p := s.get(id); p.Status != "stopped" || p.LastRun == nil {
+				t.Errorf("%s: %+v", s.base, p)
+			}
+		}
+	}
+	a.do("POST", "/profiles/batch", map[string]any{"action": "start", "filter": map[string]any{"failedIn": job.ID}}, 202, &job)
+}
+
+// TestServerIsKilled: while the server of a profile is gone, others list it and change it, and refuse what needs its data. When it is back,
+// they pass requests on again.
+func TestServerIsKilled(t *testing.T) {
+	t.Parallel()
+	all := cluster(t, "", 2, "--orphan-grace", "60s")
+	id := all[0].profile(nil)
+	owner, others := ownerOf(t, all, id)
+	other := others[0]
+	run := other.start(id, nil)
+	owner.kill()
+	p := other.refused("POST", "/profiles/"+id+"/start", nil, 409, "node_unreachable")
+	if !strings.Contains(p.Detail, owner.base) {
+		t.Errorf("the refusal: %s", p.Detail)
+	}
+	if status, text := other.ask("GET", run.CdpURL+"/json/version", nil); status != 409 || !strings.Contains(text, "node_unreachable") {
+		t.Errorf("a capability: %d %s", status, text)
+	}
+	other.do("GET", "/profiles/"+id, nil, 200, nil)
+	other.do("PUT", "/profiles/"+id, map[string]any{"notes": "changed meanwhile"}, 200, nil)
+	if fresh := other.start(other.profile(nil), nil); fresh.RunID == "" {
+		t.Error("a new profile does not start")
+	}
+	back := owner.serve(owner.cmd.Args[slices.Index(owner.cmd.Args, "--store"):]...)
+	testnet.Eventually(t, "the other server asks it again", func() bool {
+		r, err := other.try("POST", "/profiles/"+id+"/start", nil)
+		return err == nil && r.status == 200
+	})
+	if again := other.start(id, nil); again.RunID != run.RunID || !again.Reused {
+		t.Errorf("the run is another one: %+v", again)
+	}
+	if p := back.get(id); p.Notes != "changed meanwhile" {
+		t.Error("the change is lost")
+	}
+}
