@@ -532,7 +532,8 @@ CREATE TABLE nodes (
     running     INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
     browsers    TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(browsers) AND json_type(browsers) = 'array'), -- {"system", "version"} each
     labels      TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(labels) AND json_type(labels) = 'object'),
-    draining    INTEGER NOT NULL DEFAULT 0 CHECK (draining IN (0, 1)) -- it takes no new starts; kept over a restart
+    draining    INTEGER NOT NULL DEFAULT 0 CHECK (draining IN (0, 1)), -- it takes no new starts; kept over a restart
+    schema      INTEGER NOT NULL DEFAULT 0         -- the newest that the server knows
 ) STRICT;
 
 -- Settings of this installation, such as the canary that tells whether the secret key fits.

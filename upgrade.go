@@ -14,14 +14,15 @@ import (
 
 // Opens the database. What an older version wrote is backed up and migrated, and what a newer one wrote is refused.
 
-// openStore opens the database of the data folder. The database of a newer version is a refusal.
+// openStore opens the database of the data folder. The database of a newer version is a refusal, and so is
+// one that servers of an older version use.
 func (cfg *serveConfig) openStore(ctx context.Context, log *slog.Logger) (*store.Store, error) {
 	o := store.Options{Database: cfg.Store, SecretKeyFile: cfg.SecretKey, Logger: log, Spans: cfg.spans, Warren: version}
 	if !cfg.NoBackupBefore && cfg.Store == "" {
 		o.Guard = migrationBackup{cfg.Data, log}
 	}
 	st, err := store.Open(ctx, cfg.Data, o)
-	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrUnfinished) {
+	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrOlder) || errors.Is(err, store.ErrUnfinished) {
 		return nil, refusal{err}
 	}
 	return st, err

@@ -18,7 +18,7 @@ import (
 
 // Makes a server one of those that share a database.
 
-// ErrTaken is the error of Join where another server uses this one's id, or the database. Nothing was changed.
+// ErrTaken is the error of Join where another server uses this one's id. Nothing was changed.
 var ErrTaken = errors.New("another server")
 
 // fileName is the file of the data folder that keeps the id.
@@ -82,26 +82,19 @@ type watched struct {
 	since       time.Time // when this process first saw that beat
 }
 
-// join claims the row. It watches the rows that may be of servers that live, until each of them has moved or counts as gone.
+// join claims the row. It watches a row that may be of a server that lives, until its beat has moved or counts as gone.
 func (n *Node) join(ctx context.Context) error {
-	seen := map[string]watched{}
-	for told := false; ; told = true {
-		rows, err := n.claim(ctx, seen)
-		if err != nil || len(rows) == 0 {
+	for seen := (watched{}); ; {
+		row, err := n.claim(ctx, seen)
+		switch {
+		case err != nil || row == nil:
 			return err
-		}
-		for _, row := range rows {
-			before, known := seen[row.ID]
-			switch {
-			case !known:
-				seen[row.ID] = watched{row.Incarnation, row.Beat, time.Now()}
-			case before.beat != row.Beat || before.incarnation != row.Incarnation:
-				return n.refusal(row)
-			}
-		}
-		if !told {
-			n.log.Info("a server of this database did not end in order, or still runs; its beat is watched", "node", rows[0].Name,
-				"address", rows[0].Address, "atMost", n.goneAfter())
+		case seen.incarnation == "":
+			seen = watched{row.Incarnation, row.Beat, time.Now()}
+			n.log.Info("a server with this one's id did not end in order, or still runs; its beat is watched", "node", row.Name,
+				"address", row.Address, "atMost", n.goneAfter())
+		case seen.beat != row.Beat || seen.incarnation != row.Incarnation:
+			return n.refusal(*row)
 		}
 		select {
 		case <-time.After(n.goneAfter() / 30):
@@ -111,26 +104,22 @@ func (n *Node) join(ctx context.Context) error {
 	}
 }
 
-// claim makes the row, unless rows hinder it: then it returns these and changes nothing. The transaction is SERIALIZABLE and reads all
-// rows, so that of two servers that claim at the same moment one sees the other.
-func (n *Node) claim(ctx context.Context, seen map[string]watched) (hinder []store.Node, err error) {
+// claim makes the row, unless there is one that may be of a server that lives: then it returns that and changes nothing. The transaction
+// is SERIALIZABLE and reads the row, so that of two servers that claim it at the same moment one sees the other.
+func (n *Node) claim(ctx context.Context, seen watched) (hinders *store.Node, err error) {
 	err = n.store.Write(ctx, func(q *store.Queries) error {
-		hinder = nil
+		hinders = nil
 		at, err := q.DatabaseTime(ctx)
 		if err != nil {
 			return err
 		}
-		rows, err := q.ListNodes(ctx)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if row.ID == n.id && n.mayLive(row, at, seen[row.ID]) {
-				hinder = append(hinder, row)
-			}
-		}
-		if len(hinder) > 0 {
+		before, err := q.GetNode(ctx, n.id)
+		if err == nil && n.mayLive(before, at, seen) {
+			hinders = &before
 			return nil
+		}
+		if err != nil && !errors.Is(err, store.ErrNoRow) {
+			return err
 		}
 		authority, err := openAuthority(ctx, q, n.store)
 		if err != nil {
@@ -138,14 +127,15 @@ func (n *Node) claim(ctx context.Context, seen map[string]watched) (hinder []sto
 		}
 		n.links = newLinks(n.id, authority)
 		if err := q.ClaimNode(ctx, store.ClaimNodeParams{ID: n.id, Name: n.cfg.Name, Address: n.cfg.Address, Version: n.cfg.Version,
-			Incarnation: n.incarnation, Capacity: int64(n.cfg.Capacity), Labels: labelsText(n.cfg.Labels)}); err != nil {
+			Incarnation: n.incarnation, Capacity: int64(n.cfg.Capacity), Labels: labelsText(n.cfg.Labels),
+			Schema: n.store.Schema()}); err != nil {
 			return err
 		}
 		row, err := q.GetNode(ctx, n.id)
 		n.draining = row.Draining
 		return err
 	})
-	return hinder, err
+	return hinders, err
 }
 
 // mayLive reports whether the server of a row may live. It does not if it ended in order, if its beat is old by the database's clock, or
@@ -160,12 +150,8 @@ func (n *Node) mayLive(row store.Node, at int64, seen watched) bool {
 
 // refusal says which server lives.
 func (n *Node) refusal(row store.Node) error {
-	if row.ID == n.id {
-		return fmt.Errorf("%w (%s at %s) uses the id of this one: one of the data folders is a copy of the other. Stop one server, delete "+
-			"%s, and start it again", ErrTaken, row.Name, row.Address, filepath.Join(n.cfg.Data, fileName))
-	}
-	return fmt.Errorf("%w (%s at %s) uses this database; several at once are not supported by this version", ErrTaken, row.Name,
-		row.Address)
+	return fmt.Errorf("%w (%s at %s) uses the id of this one: one of the data folders is a copy of the other. Stop one server, delete %s, "+
+		"and start it again", ErrTaken, row.Name, row.Address, filepath.Join(n.cfg.Data, fileName))
 }
 
 // keep moves the beat until ctx ends.

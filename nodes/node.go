@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// beatEvery is how often the beat moves.
-	beatEvery = 5 * time.Second
 	// lostBeats is how many beats may be lost until a server counts as gone.
 	lostBeats = 3
+	// beatEvery is how often the beat moves.
+	beatEvery = store.NodeGone / lostBeats
 	// leaveTime is how long the end of a server waits for the database.
 	leaveTime = 3 * time.Second
 	// aloneID is the id of a server with a database of its own.

@@ -1,11 +1,12 @@
 -- name: ClaimNode :exec
 -- ClaimNode makes the row of a server that starts, or takes it over. Whether it is draining stays as it was.
-INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels)
+INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels, schema)
 VALUES (@id, @name, @address, @version, @incarnation, CAST(unixepoch('subsec') * 1000 AS INTEGER),
-    CAST(unixepoch('subsec') * 1000 AS INTEGER), @capacity, @labels)
+    CAST(unixepoch('subsec') * 1000 AS INTEGER), @capacity, @labels, @schema)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address, version = excluded.version,
     incarnation = excluded.incarnation, beat = nodes.beat + 1, beat_at = excluded.beat_at, started_at = excluded.started_at,
-    stopped = 0, capacity = excluded.capacity, labels = excluded.labels;
+    stopped = 0, capacity = excluded.capacity, labels = excluded.labels,
+    schema = excluded.schema;
 
 -- name: BeatNode :one
 -- BeatNode moves the beat. It returns no row if the row is gone or another process has taken it over.

@@ -33,7 +33,7 @@ func newBothTexts(t *testing.T) bothTexts {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if err := postgres.Migrate(t.Context(), db, slog.New(slog.DiscardHandler)); err != nil {
+	if err := postgres.Known().Migrate(t.Context(), db, slog.New(slog.DiscardHandler), NodeGone); err != nil {
 		t.Fatal(err)
 	}
 	texts, err := postgres.ReadTexts()

@@ -18,6 +18,7 @@ import (
 // Kinds of error, for errors.Is. The error that wraps one says what to do.
 var (
 	ErrNewer     = errors.New("the database is of a newer warren")
+	ErrOlder     = errors.New("servers of an older warren use the database")
 	ErrDamaged   = errors.New("the database is damaged")
 	ErrReadOnly  = errors.New("the data folder cannot be written")
 	ErrDiskFull  = errors.New("the disk is full")

@@ -109,6 +109,7 @@ type Node struct {
 	Browsers    string
 	Labels      string
 	Draining    bool
+	Schema      int64
 }
 
 type Pack struct {

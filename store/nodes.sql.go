@@ -36,12 +36,13 @@ func (q *Queries) BeatNode(ctx context.Context, arg BeatNodeParams) (bool, error
 }
 
 const claimNode = `-- name: ClaimNode :exec
-INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels)
+INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels, schema)
 VALUES (?1, ?2, ?3, ?4, ?5, CAST(unixepoch('subsec') * 1000 AS INTEGER),
-    CAST(unixepoch('subsec') * 1000 AS INTEGER), ?6, ?7)
+    CAST(unixepoch('subsec') * 1000 AS INTEGER), ?6, ?7, ?8)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address, version = excluded.version,
     incarnation = excluded.incarnation, beat = nodes.beat + 1, beat_at = excluded.beat_at, started_at = excluded.started_at,
-    stopped = 0, capacity = excluded.capacity, labels = excluded.labels
+    stopped = 0, capacity = excluded.capacity, labels = excluded.labels,
+    schema = excluded.schema
 `
 
 type ClaimNodeParams struct {
@@ -52,6 +53,7 @@ type ClaimNodeParams struct {
 	Incarnation string
 	Capacity    int64
 	Labels      string
+	Schema      int64
 }
 
 // ClaimNode makes the row of a server that starts, or takes it over. Whether it is draining stays as it was.
@@ -64,6 +66,7 @@ func (q *Queries) ClaimNode(ctx context.Context, arg ClaimNodeParams) error {
 		arg.Incarnation,
 		arg.Capacity,
 		arg.Labels,
+		arg.Schema,
 	)
 	return err
 }
@@ -121,7 +124,7 @@ func (q *Queries) DrainNode(ctx context.Context, arg DrainNodeParams) (int64, er
 }
 
 const getNode = `-- name: GetNode :one
-SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining FROM nodes WHERE id = ?1
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining, schema FROM nodes WHERE id = ?1
 `
 
 func (q *Queries) GetNode(ctx context.Context, id string) (Node, error) {
@@ -142,12 +145,13 @@ func (q *Queries) GetNode(ctx context.Context, id string) (Node, error) {
 		&i.Browsers,
 		&i.Labels,
 		&i.Draining,
+		&i.Schema,
 	)
 	return i, err
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining FROM nodes ORDER BY name, id
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining, schema FROM nodes ORDER BY name, id
 `
 
 func (q *Queries) ListNodes(ctx context.Context) ([]Node, error) {
@@ -174,6 +178,7 @@ func (q *Queries) ListNodes(ctx context.Context) ([]Node, error) {
 			&i.Browsers,
 			&i.Labels,
 			&i.Draining,
+			&i.Schema,
 		); err != nil {
 			return nil, err
 		}

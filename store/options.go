@@ -3,6 +3,7 @@ package store
 import (
 	"log/slog"
 
+	"warren/store/postgres"
 	"warren/tally"
 )
 
@@ -24,6 +25,7 @@ type Options struct {
 	// Guard is asked before the first change of a database that has an older schema. Nil: nobody is.
 	Guard Guard
 
-	checkedFirst *int64 // replaces the constant, in tests
-	unfinished   bool   // a copy that is not complete is no fault: Transfer goes on with it
+	checkedFirst *int64          // replaces the constant, in tests
+	schema       postgres.Schema // replaces that of this version, in tests
+	unfinished   bool            // a copy that is not complete is no fault: Transfer goes on with it
 }

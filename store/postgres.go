@@ -35,12 +35,14 @@ type pgEngine struct {
 	store   *Store
 	log     *slog.Logger
 	texts   postgres.Texts
+	schema  postgres.Schema
 	writes  *sql.DB
 	reads   *sql.DB
 	bus     *sql.DB       // the connections of Bus: one listens, one appends
 	slots   chan struct{} // a function that runs holds one
 	waiting atomic.Int64
 	closing chan struct{} // closed by close: no more functions are taken
+	newer   atomic.Bool   // the database has become one that this version cannot use
 
 	follow   *pgFollower
 	chaining sync.Mutex   // one part of the audit log at a time
@@ -54,7 +56,10 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 		return nil, explainOpen(dir, typedFile(err))
 	}
 	s = newStore(o)
-	e := &pgEngine{store: s, log: o.Logger, slots: make(chan struct{}, pgWrites), closing: make(chan struct{})}
+	e := &pgEngine{store: s, log: o.Logger, schema: o.schema, slots: make(chan struct{}, pgWrites), closing: make(chan struct{})}
+	if e.schema == nil {
+		e.schema = postgres.Known()
+	}
 	s.engine, e.follow = e, newPgFollower(e)
 	defer func() {
 		if err != nil {
@@ -75,7 +80,8 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 		return s, err
 	}
 	s.short, s.long = New(e.statements(e.reads, true)), New(e.statements(e.reads, false))
-	if err := e.prepare(ctx, dir, o); err != nil {
+	newer, err := e.prepare(ctx, dir, o)
+	if err != nil {
 		return s, explainPostgres(err)
 	}
 	if err := errors.Join(s.Ready(ctx), e.follow.catchUp(ctx)); err != nil {
@@ -84,7 +90,10 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 	if err := s.openKeys(ctx, dir, o.SecretKeyFile); err != nil {
 		return s, err
 	}
-	if err := errors.Join(s.keepVersion(ctx, o.Warren), s.chainAudit(ctx)); err != nil {
+	if !newer { // its version is named where this one is refused
+		err = s.keepVersion(ctx, o.Warren)
+	}
+	if err := errors.Join(err, s.chainAudit(ctx)); err != nil {
 		return s, explainPostgres(err)
 	}
 	e.kept = make(chan struct{})
@@ -92,16 +101,17 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 	return s, nil
 }
 
-// prepare examines the database, checks that the secret key fits, and migrates, in this order.
-func (e *pgEngine) prepare(ctx context.Context, dir string, o Options) error {
+// prepare examines the database, checks that the secret key fits, and migrates, in this order. newer: the schema is one of a newer version
+// that this one can use.
+func (e *pgEngine) prepare(ctx context.Context, dir string, o Options) (newer bool, err error) {
 	found, err := postgres.Examine(ctx, e.writes)
-	if err == nil && found.Ours && found.Version > 0 && found.Version <= postgres.Newest() {
+	if err == nil && e.schema.Usable(found) {
 		err = cmp.Or(checkFinished(ctx, e.reads), keyFits(ctx, e.store, dir, o.SecretKeyFile))
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return postgres.Migrate(ctx, e.writes, o.Logger)
+	return found.Version > e.schema.Newest(), e.schema.Migrate(ctx, e.writes, o.Logger, NodeGone)
 }
 
 // keyFits checks the secret key before anything is written. A database without the mark of a key is new.
@@ -129,6 +139,8 @@ func explainPostgres(err error) error {
 	switch {
 	case errors.Is(err, postgres.ErrNewer):
 		err = withKind(ErrNewer, err)
+	case errors.Is(err, postgres.ErrOlder):
+		err = withKind(ErrOlder, err)
 	case errors.Is(err, postgres.ErrForeign):
 		err = withKind(ErrDamaged, err)
 	default:
@@ -175,6 +187,9 @@ func (e *pgEngine) write(ctx context.Context, fn func(*Queries) error) error {
 	case <-e.closing:
 		return ErrClosed
 	}
+	if e.newer.Load() {
+		return e.outgrown()
+	}
 	return e.repeat(context.WithoutCancel(ctx), fn)
 }
 
@@ -204,6 +219,12 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 			return err
 		}
 	}
+}
+
+// outgrown is the error of a server whose database a newer version has migrated meanwhile, to a schema that this one cannot use.
+func (e *pgEngine) outgrown() error {
+	e.newer.Store(true)
+	return fmt.Errorf("%w: %w; end this server and start the newer warren", ErrBusy, ErrNewer)
 }
 
 // errUnknown is a COMMIT without an answer.
@@ -265,6 +286,9 @@ func (e *pgEngine) run(ctx context.Context, q *Queries, stmts *pgStatements, fn 
 
 // probe writes as much as a large row takes. It is no function of a write, so that it meets none.
 func (e *pgEngine) probe(ctx context.Context) error {
+	if e.newer.Load() {
+		return e.outgrown()
+	}
 	tx, err := e.writes.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return Typed(err)

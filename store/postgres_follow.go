@@ -33,9 +33,10 @@ type pgFollower struct {
 	next *catching // that callers who come now wait for; nil: there is none
 
 	// Used under asking:
-	asked bool
-	from  uint64 // where the next question begins
-	seen  map[pgChange]struct{}
+	asked   bool
+	from    uint64 // where the next question begins
+	started string // the server of PostgreSQL that answered the last one
+	seen    map[pgChange]struct{}
 }
 
 // catching is one question, for all that wait for it.
@@ -90,11 +91,20 @@ func (f *pgFollower) lead(c *catching) {
 }
 
 // changedSince returns the changes of transactions from a number on; one row without a change if there is none. Each row has the xmin of
-// the snapshot, and the number below which changes were removed.
-const changedSince = `SELECT CAST(now.xmin AS TEXT), CAST(removed.below AS TEXT), coalesce(CAST(c.xid AS TEXT), ''), coalesce(c.kind, ''),
-	coalesce(c.id, '')
+// the snapshot, the number below which changes were removed, when the server of PostgreSQL was started, and which schema a program has to
+// know.
+const changedSince = `SELECT CAST(now.xmin AS TEXT), CAST(removed.below AS TEXT), CAST(pg_postmaster_start_time() AS TEXT),
+	(SELECT max(since) FROM schema_versions), coalesce(CAST(c.xid AS TEXT), ''), coalesce(c.kind, ''), coalesce(c.id, '')
 FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS xmin) AS now CROSS JOIN changes_removed AS removed
 LEFT JOIN changes AS c ON c.xid >= CAST(CAST(? AS TEXT) AS XID8)`
+
+// pgAnswer is what a question has found.
+type pgAnswer struct {
+	now, below uint64
+	started    string // the server of PostgreSQL
+	since      int64  // the schema that a program has to know
+	found      []pgChange
+}
 
 // ask asks once, and passes on what changed.
 func (f *pgFollower) ask(ctx context.Context) error {
@@ -102,52 +112,60 @@ func (f *pgFollower) ask(ctx context.Context) error {
 	if !f.asked { // nothing lies in memory yet
 		from = math.MaxUint64
 	}
-	now, below, found, err := f.read(ctx, from)
+	a, err := f.read(ctx, from)
 	if err != nil {
 		return err
 	}
+	if a.since > f.engine.schema.Newest() {
+		return f.engine.outgrown()
+	}
 	switch s := f.engine.store; {
-	case f.asked && below > f.from: // this server was away for so long that changes are lost to it
+	case f.asked && a.started != f.started:
+		// A standby that took over may lack the last transactions of the one before, and gives their numbers to others.
+		s.Forget()
+		clear(f.seen)
+		a.found = nil
+	case f.asked && a.below > f.from: // this server was away for so long that changes are lost to it
 		s.Forget()
 	default:
-		f.pass(ctx, "profiles", found, s.profiles, s.ofProfiles)
-		f.pass(ctx, "proxies", found, s.proxies, s.ofProxies)
+		f.pass(ctx, "profiles", a.found, s.profiles, s.ofProfiles)
+		f.pass(ctx, "proxies", a.found, s.proxies, s.ofProxies)
 	}
-	f.asked, f.from = true, now
-	for _, c := range found {
+	f.asked, f.from, f.started = true, a.now, a.started
+	for _, c := range a.found {
 		f.seen[c] = struct{}{}
 	}
-	maps.DeleteFunc(f.seen, func(c pgChange, _ struct{}) bool { return c.transaction < now })
+	maps.DeleteFunc(f.seen, func(c pgChange, _ struct{}) bool { return c.transaction < a.now })
 	return nil
 }
 
 // read returns the changes from a number on that were not seen yet.
-func (f *pgFollower) read(ctx context.Context, from uint64) (now, below uint64, found []pgChange, err error) {
+func (f *pgFollower) read(ctx context.Context, from uint64) (a pgAnswer, err error) {
 	rows, err := f.engine.store.long.db.QueryContext(ctx, changedSince, strconv.FormatUint(from, 10))
 	if err != nil {
-		return 0, 0, nil, err
+		return a, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var texts [3]string
 		var c pgChange
-		if err := rows.Scan(&texts[0], &texts[1], &texts[2], &c.table, &c.id); err != nil {
-			return 0, 0, nil, err
+		if err := rows.Scan(&texts[0], &texts[1], &a.started, &a.since, &texts[2], &c.table, &c.id); err != nil {
+			return a, err
 		}
 		var faults [3]error
-		now, faults[0] = strconv.ParseUint(texts[0], 10, 64)
-		below, faults[1] = strconv.ParseUint(texts[1], 10, 64)
+		a.now, faults[0] = strconv.ParseUint(texts[0], 10, 64)
+		a.below, faults[1] = strconv.ParseUint(texts[1], 10, 64)
 		if c.table != "" {
 			c.transaction, faults[2] = strconv.ParseUint(texts[2], 10, 64)
 		}
 		if err := errors.Join(faults[:]...); err != nil {
-			return 0, 0, nil, err
+			return a, err
 		}
 		if _, seen := f.seen[c]; !seen && c.table != "" {
-			found = append(found, c)
+			a.found = append(a.found, c)
 		}
 	}
-	return now, below, found, rows.Err()
+	return a, rows.Err()
 }
 
 // pass passes the changes of a table on to its cache and its index.

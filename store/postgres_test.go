@@ -250,7 +250,7 @@ func TestPostgresIsRefused(t *testing.T) {
 
 	db := testnet.OpenURL(t, url)
 	defer db.Close()
-	testnet.Rewrite(t, db, "INSERT INTO schema_versions (version, at) VALUES (999, 1)")
+	testnet.Rewrite(t, db, "INSERT INTO schema_versions (version, at, since) VALUES (999, 1, 999)")
 	refuse("a newer schema", url, Options{SecretKeyFile: filepath.Join(dir, secretKeyName)}, ErrNewer, "run the newer warren")
 	other := testnet.Postgres(t)
 	strange := testnet.OpenURL(t, other)

@@ -150,6 +150,14 @@ func (s *Store) Forget() {
 	s.ofProxies.reset()
 }
 
+// Schema returns the number of the newest schema that this program knows of the store's kind of database.
+func (s *Store) Schema() int64 {
+	if e, ok := s.engine.(*pgEngine); ok {
+		return e.schema.Newest()
+	}
+	return int64(newestMigration())
+}
+
 // readyTTL is how long a good result of Ready is reused, so that frequent callers cause no more writes.
 const readyTTL = time.Second
 

@@ -184,9 +184,9 @@ func openPostgresSource(ctx context.Context, address string) (*transferSource, e
 		return nil, err
 	}
 	s.pool = db
-	if state.Version != postgres.Newest() {
+	if state.Version != postgres.Known().Newest() {
 		return nil, errors.Join(fmt.Errorf("%w: the schema of %s is %d, this version's %d; start a server of this version on it once, "+
-			"which upgrades it", ErrUnfit, s.name, state.Version, postgres.Newest()), db.Close())
+			"which upgrades it", ErrUnfit, s.name, state.Version, postgres.Known().Newest()), db.Close())
 	}
 	if err := s.renew(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -207,9 +207,9 @@ func examinePostgres(ctx context.Context, address string, patience time.Duration
 		err = fmt.Errorf("open %s: %w", name, err)
 	case !state.Ours:
 		err = fmt.Errorf("%w: %s is a database of another program, and was left as it is", ErrOtherData, name)
-	case state.Version > postgres.Newest():
+	case state.Version > postgres.Known().Newest():
 		err = fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); run the newer warren", name, ErrNewer, state.Version,
-			postgres.Newest())
+			postgres.Known().Newest())
 	default:
 		return db, state, nil
 	}
@@ -250,10 +250,10 @@ func lookAtTarget(ctx context.Context, where string, patience time.Duration) (t 
 			return nil, err
 		}
 		t.pool = db
-		if state.Version == postgres.Newest() {
+		if state.Version == postgres.Known().Newest() {
 			t.mark, err = t.look(ctx, db, copiedTables())
 		}
-		if err == nil && state.Version != 0 && state.Version != postgres.Newest() {
+		if err == nil && state.Version != 0 && state.Version != postgres.Known().Newest() {
 			err = fmt.Errorf("%w: the schema of %s is of an older warren; give an empty database", ErrOtherData, t.name)
 		}
 		if err != nil {
@@ -296,7 +296,7 @@ const transferLock = int64(0x5772726e1)
 // prepare makes the newest schema and opens the connection that writes.
 func (t *transferTarget) prepare(ctx context.Context, log *slog.Logger) (err error) {
 	if t.postgres {
-		if err := postgres.Migrate(ctx, t.pool, log); err != nil {
+		if err := postgres.Known().Migrate(ctx, t.pool, log, NodeGone); err != nil {
 			return fmt.Errorf("prepare %s: %w", t.name, err)
 		}
 	} else {

@@ -162,6 +162,7 @@ func rowsSince() map[int64][]string {
 				"browsers, labels, draining) VALUES ('n', 'Node', 'http://127.0.0.1:7777', '1.0', 'i', 2, 3, 4, 1, 5, 6, " +
 				`'[{"version":"156"}]', '{"zone":"a"}', 1)`,
 		},
+		22: {"UPDATE nodes SET schema = 22 WHERE id = 'n'"},
 	}
 }
 

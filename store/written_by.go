@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -19,6 +20,9 @@ type Guard interface {
 	// BeforeMigration may read the database in the data folder. Its error ends Open, and nothing is changed.
 	BeforeMigration(ctx context.Context, m Migration) error
 }
+
+// NodeGone is how long the beat of a server stands still until it counts as gone (package nodes).
+const NodeGone = 15 * time.Second
 
 // longestVersion is how much of a version an error shows, in runes.
 const longestVersion = 80

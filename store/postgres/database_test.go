@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"warren/testnet"
 )
@@ -14,7 +15,7 @@ import (
 func newDatabase(t *testing.T, o Settings) *sql.DB {
 	t.Helper()
 	db := open(t, testnet.Postgres(t), o)
-	if err := Migrate(t.Context(), db, slog.New(slog.DiscardHandler)); err != nil {
+	if err := Known().Migrate(t.Context(), db, slog.New(slog.DiscardHandler), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	return db

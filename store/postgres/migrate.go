@@ -3,22 +3,16 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"strconv"
-	"strings"
 	"time"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // Kinds of error of Examine and Migrate, for errors.Is. The error that wraps one says what to do.
 var (
 	ErrNewer    = errors.New("the database is of a newer warren")
+	ErrOlder    = errors.New("servers of an older warren use the database")
 	ErrForeign  = errors.New("the database has tables of another program")
 	ErrUnusable = errors.New("the database server cannot be used")
 )
@@ -32,39 +26,10 @@ const (
 // State is what a database has.
 type State struct {
 	Version int64  // the number of its last migration; 0: none
+	Since   int64  // a program that knows this version, or a later one, can use it
 	Ours    bool   // its tables are ours, or it has none
 	Tables  int64  // tables and views in the schema in which ours are made
 	Warren  string // the version of Warren that wrote it last; "": unknown
-}
-
-// Newest returns the number of the last migration.
-func Newest() int64 {
-	all := steps()
-	return all[len(all)-1].version
-}
-
-// step is a file in migrations/.
-type step struct {
-	version int64
-	name    string
-}
-
-// steps returns the migrations in order.
-func steps() []step {
-	names, err := fs.Glob(migrations, "migrations/*.sql") // in order
-	if err != nil {
-		panic(err) // they are a part of the program
-	}
-	var all []step
-	for _, name := range names {
-		digits, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
-		version, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil {
-			panic(err) // as above
-		}
-		all = append(all, step{version, name})
-	}
-	return all
 }
 
 // Examine returns what a database has. It changes nothing. A server that is too old, or that keeps text in another encoding than UTF-8,
@@ -99,7 +64,11 @@ func examine(ctx context.Context, tx *sql.Tx) (s State, err error) {
 	if s.Ours = versions || s.Tables == 0; !versions {
 		return s, nil
 	}
-	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM schema_versions").Scan(&s.Version); err != nil {
+	// Databases of up to version 22 do not have the column.
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0), coalesce(max(coalesce((to_jsonb(v) ->> 'since')::bigint, version)), 0)
+		FROM schema_versions v`).
+		Scan(&s.Version, &s.Since)
+	if err != nil {
 		return s, fmt.Errorf("examine the database: %w", err)
 	}
 	if !settings {
@@ -130,21 +99,30 @@ func checkServer(ctx context.Context, tx *sql.Tx) error {
 }
 
 // Migrate makes the newest schema, or completes an older one. Of several servers that call it at once, one does it and the others wait.
-// Each migration is one transaction, so that a crash leaves the version before or the one after.
+// Each migration is one transaction, so that a crash leaves the version before or the one after. A database of a newer version that this
+// one can live with is left as it is. Migrations that a living server of an older version cannot live with are not made. A server counts
+// as gone after its beat stood still for gone.
 //
-// The error is an ErrNewer for a database of a newer version, an ErrForeign for one of another program, an ErrUnusable for a server that
-// is not fit. None of them is changed.
-func Migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
+// The error is an ErrNewer for a database of a newer version, an ErrOlder for one that servers of an older version use. It is an
+// ErrForeign for a database of another program, an ErrUnusable for a server that is not fit. None of them is changed.
+func (all Schema) Migrate(ctx context.Context, db *sql.DB, log *slog.Logger, gone time.Duration) error {
 	begun, first := time.Now(), int64(-1)
+	watch := &beats{gone: gone, seen: map[string]beat{}}
 	for {
-		from, to, err := migrateOnce(ctx, db, log)
+		from, to, err := all.migrateOnce(ctx, db, log, watch)
+		if errors.Is(err, errWatched) {
+			err = watch.wait(ctx, log)
+			if err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return err
 		}
 		if first < 0 {
 			first = from
 		}
-		if to == Newest() {
+		if to >= all.Newest() {
 			if first != to {
 				log.Info("the database has this version's schema", "from", first, "to", to, "ms", time.Since(begun).Milliseconds())
 			}
@@ -154,12 +132,12 @@ func Migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 }
 
 // migrateOnce runs the next migration, if one is missing. It returns the versions before and after.
-func migrateOnce(ctx context.Context, db *sql.DB, log *slog.Logger) (from, to int64, err error) {
+func (all Schema) migrateOnce(ctx context.Context, db *sql.DB, log *slog.Logger, watch *beats) (from, to int64, err error) {
 	s, err := Examine(ctx, db)
 	if err != nil {
 		return 0, 0, err
 	}
-	next, err := s.next()
+	next, err := all.next(s)
 	if err != nil || next.version == 0 {
 		return s.Version, s.Version, err
 	}
@@ -178,8 +156,11 @@ func migrateOnce(ctx context.Context, db *sql.DB, log *slog.Logger) (from, to in
 	if s, err = examine(ctx, tx); err != nil {
 		return 0, 0, err
 	}
-	if next, err = s.next(); err != nil || next.version == 0 {
+	if next, err = all.next(s); err != nil || next.version == 0 {
 		return s.Version, s.Version, err
+	}
+	if err := watch.check(ctx, tx, s, all.since()); err != nil {
+		return 0, 0, err
 	}
 	if err := next.run(ctx, tx, s, log); err != nil {
 		return 0, 0, fmt.Errorf("migrate: %s: %w", next.name, err)
@@ -188,20 +169,20 @@ func migrateOnce(ctx context.Context, db *sql.DB, log *slog.Logger) (from, to in
 }
 
 // next returns the migration that the database lacks; one of version 0: none.
-func (s State) next() (step, error) {
+func (all Schema) next(s State) (step, error) {
 	switch {
 	case !s.Ours:
 		return step{}, fmt.Errorf("%w, %d tables; it was left as it is: give an empty database, or a schema of its own with "+
 			"?search_path=NAME", ErrForeign, s.Tables)
-	case s.Version > Newest():
+	case s.Since > all.Newest():
 		by := ""
 		if s.Warren != "" {
 			by = ", written by " + s.Warren
 		}
 		return step{}, fmt.Errorf("%w (its schema is %d, this one knows %d%s); it was left as it is: run the newer warren, or restore "+
-			"a backup of before", ErrNewer, s.Version, Newest(), by)
+			"a backup of before", ErrNewer, s.Version, all.Newest(), by)
 	}
-	for _, one := range steps() {
+	for _, one := range all {
 		if one.version > s.Version {
 			return one, nil
 		}
@@ -211,25 +192,23 @@ func (s State) next() (step, error) {
 
 // run runs the migration with its row in schema_versions, and commits.
 func (m step) run(ctx context.Context, tx *sql.Tx, s State, log *slog.Logger) error {
-	text, err := migrations.ReadFile(m.name)
-	if err != nil {
-		return err
-	}
 	begun := time.Now()
 	if s.Version > 0 { // nobody waits for a new one
 		log.Info("migrating the database", "step", m.name)
 	}
+	versions := `ALTER TABLE schema_versions ADD COLUMN IF NOT EXISTS since BIGINT NOT NULL DEFAULT 22`
 	if s.Tables == 0 {
-		_, err := tx.ExecContext(ctx, `CREATE TABLE schema_versions (version BIGINT PRIMARY KEY, at BIGINT NOT NULL);
-			COMMENT ON TABLE schema_versions IS '`+ours+`'`)
-		if err != nil {
-			return err
-		}
+		versions = `CREATE TABLE schema_versions (version BIGINT PRIMARY KEY, at BIGINT NOT NULL, since BIGINT NOT NULL);
+			COMMENT ON TABLE schema_versions IS '` + ours + `'`
 	}
-	if _, err := tx.ExecContext(ctx, string(text)); err != nil { // without arguments the driver sends many statements at once
+	if _, err := tx.ExecContext(ctx, versions); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO schema_versions (version, at) VALUES ($1, $2)", m.version, begun.UnixMilli())
+	if _, err := tx.ExecContext(ctx, m.text); err != nil { // without arguments the driver sends many statements at once
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO schema_versions (version, at, since) VALUES ($1, $2, $3)", m.version,
+		begun.UnixMilli(), m.since)
 	if err != nil {
 		return err
 	}

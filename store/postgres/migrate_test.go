@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"warren/testnet"
 )
@@ -34,26 +35,26 @@ func TestMigrateAtOnce(t *testing.T) {
 	for range 8 {
 		db := open(t, address, Settings{})
 		servers.Go(func() {
-			if err := Migrate(t.Context(), db, told); err != nil {
+			if err := Known().Migrate(t.Context(), db, told, time.Minute); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	servers.Wait()
-	wantState(t, address, State{Version: Newest(), Ours: true, Tables: tablesOfOurs})
+	wantState(t, address, State{Version: Known().Newest(), Since: Known().Newest(), Ours: true, Tables: tablesOfOurs})
 	db := open(t, address, Settings{})
-	if n := strings.Count(log.String(), "database migrated"); n != len(steps()) {
+	if n := strings.Count(log.String(), "database migrated"); n != len(Known()) {
 		t.Errorf("migrated %d times: %s", n, log.String())
 	}
 	got := one(t, db, "SELECT count(*) || ' ' || min(version) FROM schema_versions WHERE at > 0")
-	if got != fmt.Sprint(len(steps()), " 20") {
+	if got != fmt.Sprint(len(Known()), " 20") {
 		t.Errorf("versions: %s", got)
 	}
 	run(t, db, "INSERT INTO settings VALUES ('warren', '1.2.3')")
-	if err := Migrate(t.Context(), db, told); err != nil {
+	if err := Known().Migrate(t.Context(), db, told, time.Minute); err != nil {
 		t.Error(err)
 	}
-	wantState(t, address, State{Version: Newest(), Ours: true, Tables: tablesOfOurs, Warren: "1.2.3"})
+	wantState(t, address, State{Version: Known().Newest(), Since: Known().Newest(), Ours: true, Tables: tablesOfOurs, Warren: "1.2.3"})
 }
 
 // locked is a writer that several may use.
@@ -72,19 +73,19 @@ func TestMigrateRefuses(t *testing.T) {
 	t.Parallel()
 	refuses := func(address string, want error, words string) {
 		t.Helper()
-		err := Migrate(t.Context(), open(t, address, Settings{}), quiet())
+		err := Known().Migrate(t.Context(), open(t, address, Settings{}), quiet(), time.Minute)
 		if !errors.Is(err, want) || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v, want %v: %s", err, want, words)
 		}
 	}
 	newer := testnet.Postgres(t)
 	db := open(t, newer, Settings{})
-	if err := Migrate(t.Context(), db, quiet()); err != nil {
+	if err := Known().Migrate(t.Context(), db, quiet(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	run(t, db, "INSERT INTO schema_versions VALUES (99, 1); INSERT INTO settings VALUES ('warren', '9.9')")
-	refuses(newer, ErrNewer, fmt.Sprintf("its schema is 99, this one knows %d, written by 9.9", Newest()))
-	wantState(t, newer, State{Version: 99, Ours: true, Tables: tablesOfOurs, Warren: "9.9"})
+	run(t, db, "INSERT INTO schema_versions VALUES (99, 1, 99); INSERT INTO settings VALUES ('warren', '9.9')")
+	refuses(newer, ErrNewer, fmt.Sprintf("its schema is 99, this one knows %d, written by 9.9", Known().Newest()))
+	wantState(t, newer, State{Version: 99, Since: 99, Ours: true, Tables: tablesOfOurs, Warren: "9.9"})
 
 	foreign := testnet.Postgres(t)
 	db = open(t, foreign, Settings{})
@@ -93,10 +94,10 @@ func TestMigrateRefuses(t *testing.T) {
 	wantState(t, foreign, State{Tables: 1})
 	run(t, db, "CREATE SCHEMA apart")
 	wantState(t, foreign+"&search_path=apart", State{Ours: true})
-	if err := Migrate(t.Context(), open(t, foreign+"&search_path=apart", Settings{}), quiet()); err != nil {
+	if err := Known().Migrate(t.Context(), open(t, foreign+"&search_path=apart", Settings{}), quiet(), time.Minute); err != nil {
 		t.Error(err)
 	}
-	wantState(t, foreign+"&search_path=apart", State{Version: Newest(), Ours: true, Tables: tablesOfOurs})
+	wantState(t, foreign+"&search_path=apart", State{Version: Known().Newest(), Since: Known().Newest(), Ours: true, Tables: tablesOfOurs})
 	wantState(t, foreign, State{Tables: 1})
 	refuses(foreign+"&search_path=nowhere", ErrUnusable, "search_path")
 
@@ -120,14 +121,14 @@ func TestMigrateIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := state.next()
+	next, err := Known().next(state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, tx, "SELECT pg_advisory_xact_lock($1)", migrating)
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error)
-	go func() { waiting <- Migrate(ctx, open(t, address, Settings{}), quiet()) }()
+	go func() { waiting <- Known().Migrate(ctx, open(t, address, Settings{}), quiet(), time.Minute) }()
 	another := open(t, address, Settings{})
 	for one(t, another, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'") == "0" {
 	}
@@ -143,8 +144,8 @@ func TestMigrateIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantState(t, address, State{Ours: true})
-	if err := Migrate(t.Context(), db, quiet()); err != nil {
+	if err := Known().Migrate(t.Context(), db, quiet(), time.Minute); err != nil {
 		t.Error(err)
 	}
-	wantState(t, address, State{Version: Newest(), Ours: true, Tables: tablesOfOurs})
+	wantState(t, address, State{Version: Known().Newest(), Since: Known().Newest(), Ours: true, Tables: tablesOfOurs})
 }

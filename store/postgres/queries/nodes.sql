@@ -1,10 +1,11 @@
 -- name: ClaimNode :exec
-INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels)
+INSERT INTO nodes (id, name, address, version, incarnation, beat_at, started_at, capacity, labels, schema)
 VALUES ($1, $2, $3, $4, $5, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $6, $7)
+    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $6, $7, $8)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address, version = excluded.version,
     incarnation = excluded.incarnation, beat = nodes.beat + 1, beat_at = excluded.beat_at, started_at = excluded.started_at,
-    stopped = 0, capacity = excluded.capacity, labels = excluded.labels;
+    stopped = 0, capacity = excluded.capacity, labels = excluded.labels,
+    schema = excluded.schema;
 
 -- name: BeatNode :one
 UPDATE nodes SET beat = beat + 1, beat_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint, running = $1, browsers = $2
@@ -15,11 +16,13 @@ RETURNING draining;
 UPDATE nodes SET stopped = 1, running = $1 WHERE id = $2 AND incarnation = $3;
 
 -- name: GetNode :one
-SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining,
+    schema
 FROM nodes WHERE id = $1;
 
 -- name: ListNodes :many
-SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining,
+    schema
 FROM nodes ORDER BY name, id;
 
 -- name: DrainNode :execrows
