@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the tests change rows behind the server's back
-	_ "modernc.org/sqlite"             // as above
+	_ "modernc.org/sqlite" // the tests change rows behind the server's back
 
 	"warren/store"
 	"warren/testnet"

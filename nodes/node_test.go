@@ -388,3 +388,39 @@ func TestAlone(t *testing.T) {
 	}
 	n.Leave()
 }
+
+// TestClocksApart: a database whose clock is a day ahead, or behind, changes nothing for those that share it. The ages of beats are by its
+// clock, and beats are watched with the own.
+func TestClocksApart(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			t.Parallel()
+			url, data := testnet.OwnPostgresAt(t, ahead).NewDatabase(), t.TempDir()
+			s := newServer(t, url, data, "")
+			n := s.mustJoin(t)
+			row := s.row(t, n.ID())
+			if off := time.Duration(row.StartedAt-time.Now().UnixMilli()) * time.Millisecond; (off - ahead).Abs() > time.Hour {
+				t.Fatalf("the database's clock is %v ahead, want %v", off, ahead)
+			}
+			until(t, "the beat moves", func() bool { return s.row(t, n.ID()).Beat > row.Beat+1 })
+			all, err := n.List(t.Context())
+			if err != nil || len(all) != 1 || all[0].State != Up || all[0].Seen < 0 || all[0].Seen > n.goneAfter() {
+				t.Errorf("%+v, %v", all, err)
+			}
+			copied := newServer(t, url, t.TempDir(), filepath.Join(data, "secret.key"))
+			text, err := os.ReadFile(filepath.Join(data, fileName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(copied.cfg.Data, fileName), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := copied.join(t.Context()); !errors.Is(err, ErrTaken) {
+				t.Errorf("a second server with this id: %v", err)
+			}
+			n.crash()
+			copied.mustJoin(t) // once the beat counts as gone
+		})
+	}
+}

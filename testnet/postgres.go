@@ -74,7 +74,23 @@ func startedShared(t testing.TB) *PostgresServer {
 // (postgresql.conf). The end of the test ends the server and removes it. Without PostgreSQL the test is skipped.
 func OwnPostgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
-	s, err := postgresHomeOf(t).newServer(settings)
+	return ownPostgres(t, settings, nil)
+}
+
+// OwnPostgresAt is OwnPostgres with a clock that is a time ahead of this machine's, or behind it. Without libfaketime the test is skipped.
+func OwnPostgresAt(t testing.TB, ahead time.Duration) *PostgresServer {
+	t.Helper()
+	libraries, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1") // the pattern is valid
+	if len(libraries) == 0 {
+		t.Skip("libfaketime is not installed")
+	}
+	return ownPostgres(t, nil, []string{"LD_PRELOAD=" + libraries[0], fmt.Sprintf("FAKETIME=%+d", int(ahead.Seconds())),
+		"FAKETIME_DONT_FAKE_MONOTONIC=1"})
+}
+
+func ownPostgres(t testing.TB, settings, env []string) *PostgresServer {
+	t.Helper()
+	s, err := postgresHomeOf(t).newServer(settings, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +122,7 @@ type PostgresServer struct {
 	dir      string // has the data and the log
 	port     int    // stays the same over restarts
 	settings []string
+	env      []string
 
 	process *os.Process   // the last one; nil: none was started
 	ended   chan struct{} // closed when that has ended
@@ -244,7 +261,7 @@ func (s *PostgresServer) launch() error {
 		args = append(args, "-c", setting)
 	}
 	cmd := exec.Command(s.home.program("postgres"), args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Env = append(append(os.Environ(), "LC_ALL=C"), s.env...)
 	cmd.Dir = s.dir
 	cmd.Stdout, cmd.Stderr = log, log // files: else Wait would wait for all its processes
 	s.home.user.prepare(cmd)
@@ -371,7 +388,7 @@ func newPostgresHome() (*postgresHome, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	h.shared = sync.OnceValues(func() (*PostgresServer, error) { return h.newServer(nil) })
+	h.shared = sync.OnceValues(func() (*PostgresServer, error) { return h.newServer(nil, nil) })
 	return h, nil
 }
 
@@ -379,10 +396,10 @@ func newPostgresHome() (*postgresHome, error) {
 func (h *postgresHome) template() string { return filepath.Join(h.dir, "template") }
 
 // newServer copies the template and starts a server on it.
-func (h *postgresHome) newServer(settings []string) (*PostgresServer, error) {
+func (h *postgresHome) newServer(settings, env []string) (*PostgresServer, error) {
 	h.made.Lock()
 	h.count++
-	s := &PostgresServer{home: h, dir: filepath.Join(h.dir, strconv.Itoa(h.count)), settings: settings}
+	s := &PostgresServer{home: h, dir: filepath.Join(h.dir, strconv.Itoa(h.count)), settings: settings, env: env}
 	h.made.Unlock()
 	if err := errors.Join(os.Mkdir(s.dir, 0o700), h.user.own(s.dir)); err != nil {
 		return nil, err

@@ -10,10 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx", which is another than the product's
 )
 
 // OpenDatabase opens the database of a data folder beside its server, as another program would: file, or what DatabaseOf names. The
-// drivers "sqlite" and "pgx" are the caller's, as is the end.
+// driver "sqlite" is the caller's, as is the end.
 func OpenDatabase(t testing.TB, dir, file string) *sql.DB {
 	t.Helper()
 	driver, address := "sqlite", "file:"+file+"?_pragma=busy_timeout(5000)"

@@ -1,0 +1,184 @@
+package testnet
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Link is a TCP connection's way to a server, as a network between two machines is: it takes time, and may fall silent. Its methods are
+// safe for concurrent use.
+type Link struct {
+	trips atomic.Int64
+
+	mu      sync.Mutex
+	woken   *sync.Cond
+	target  string
+	delay   time.Duration
+	silent  bool
+	closed  bool
+	open    map[net.Conn]struct{}
+	relays  sync.WaitGroup
+	address string
+}
+
+// NewLink makes a way to a "host:port", at a loopback address of its own, until the test ends.
+func NewLink(t testing.TB, target string) *Link {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Link{target: target, open: map[net.Conn]struct{}{}, address: listener.Addr().String()}
+	l.woken = sync.NewCond(&l.mu)
+	l.relays.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			l.relays.Go(func() { l.relay(c) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		l.set(func() { l.closed = true })
+		l.Cut()
+		l.relays.Wait()
+	})
+	return l
+}
+
+// Address returns the "host:port" at which the way begins.
+func (l *Link) Address() string { return l.address }
+
+// Through returns a URL with the way's address in place of the server's.
+func (l *Link) Through(t testing.TB, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = l.address
+	return u.String()
+}
+
+// Delay has each direction take so long.
+func (l *Link) Delay(d time.Duration) { l.set(func() { l.delay = d }) }
+
+// Silence holds everything back, as a network does that has lost its way: also new connections get no answer. false lets it through.
+func (l *Link) Silence(silent bool) { l.set(func() { l.silent = silent }) }
+
+// To leads new connections to another server, and ends the others.
+func (l *Link) To(target string) {
+	l.set(func() { l.target = target })
+	l.Cut()
+}
+
+// Cut ends all connections.
+func (l *Link) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		c.Close()
+	}
+}
+
+// Trips counts the round trips so far: how often something went to the server after something that came from it.
+func (l *Link) Trips() int { return int(l.trips.Load()) }
+
+func (l *Link) set(change func()) {
+	l.mu.Lock()
+	change()
+	l.mu.Unlock()
+	l.woken.Broadcast()
+}
+
+// pass waits until what was read at a time may go on. false: the way is no more.
+func (l *Link) pass(read time.Time) bool {
+	l.mu.Lock()
+	for l.silent && !l.closed {
+		l.woken.Wait()
+	}
+	closed, due := l.closed, read.Add(l.delay)
+	l.mu.Unlock()
+	<-time.After(time.Until(due))
+	return !closed
+}
+
+// keep has Cut end a connection.
+func (l *Link) keep(c net.Conn) (forget func()) {
+	l.set(func() { l.open[c] = struct{}{} })
+	return func() {
+		c.Close()
+		l.set(func() { delete(l.open, c) })
+	}
+}
+
+func (l *Link) relay(client net.Conn) {
+	defer l.keep(client)()
+	if !l.pass(time.Now()) {
+		return
+	}
+	l.mu.Lock()
+	target := l.target
+	l.mu.Unlock()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer l.keep(server)()
+	var asked atomic.Bool // what went last, went to the server
+	var both sync.WaitGroup
+	both.Go(func() {
+		l.carry(server, client, func() {
+			if !asked.Swap(true) {
+				l.trips.Add(1)
+			}
+		})
+	})
+	both.Go(func() { l.carry(client, server, func() { asked.Store(false) }) })
+	both.Wait()
+}
+
+// parcel is what was read at once.
+type parcel struct {
+	data []byte
+	at   time.Time
+}
+
+// carry carries one direction until its end, which ends the other.
+func (l *Link) carry(to, from net.Conn, note func()) {
+	parcels := make(chan parcel, 1000)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		defer to.Close()
+		for p := range parcels {
+			if !l.pass(p.at) {
+				break
+			}
+			if _, err := to.Write(p.data); err != nil {
+				break
+			}
+		}
+		from.Close()
+		for range parcels {
+		}
+	})
+	for {
+		buffer := make([]byte, 32<<10)
+		n, err := from.Read(buffer)
+		if n > 0 {
+			note()
+			parcels <- parcel{buffer[:n], time.Now()}
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(parcels)
+	writer.Wait()
+}
