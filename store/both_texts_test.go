@@ -14,7 +14,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"warren/store/postgres"
 	"warren/testnet"
@@ -61,7 +60,7 @@ func (b bothTexts) described(t *testing.T, text string) (d *pgconn.StatementDesc
 	}
 	defer conn.Close()
 	return d, conn.Raw(func(c any) error {
-		prepared, err := c.(*stdlib.Conn).Conn().Prepare(t.Context(), "", text)
+		prepared, err := c.(interface{ PgConn() *pgconn.PgConn }).PgConn().Prepare(t.Context(), "", text, nil)
 		d = prepared
 		return err
 	})

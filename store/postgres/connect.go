@@ -8,12 +8,12 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // Settings are those of a pool's connections.
@@ -24,6 +24,8 @@ type Settings struct {
 	ReadOnly bool
 	// LockTimeout is how long a statement waits for a lock. 0: ten seconds.
 	LockTimeout time.Duration
+	// Silence is how long a statement waits for the server to say anything. Then the connection counts as lost. 0: as long as it takes.
+	Silence time.Duration
 	// IdleInTransaction is how long a transaction may wait for its next statement before the server ends it. 0: one minute.
 	IdleInTransaction time.Duration
 }
@@ -33,7 +35,7 @@ const (
 	lockTimeout       = 10 * time.Second
 	idleInTransaction = time.Minute
 	unusedFor         = 10 * time.Minute // a connection beyond this is closed
-	silentFor         = 30 * time.Second // a server, or a client, that says nothing for so long is gone
+	silentFor         = 30 * time.Second // a machine that says nothing for so long is gone
 )
 
 // Open returns a pool of connections to the database of an address, postgres://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE. Values are
@@ -48,13 +50,20 @@ func Open(address string, connections int, o Settings) (*sql.DB, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	config.DialFunc = dial(config.ConnectTimeout)
-	config.Tracer = tracer{}
+	config.DialFunc = dial(config.ConnectTimeout, o.Silence)
+	unprepared := config.RuntimeParams[noStatements] == "off"
+	delete(config.RuntimeParams, noStatements)
 	given := config.RuntimeParams
 	config.RuntimeParams = o.params()
 	maps.Copy(config.RuntimeParams, given) // what the address says counts
 	maps.Copy(config.RuntimeParams, needed())
-	db := stdlib.OpenDB(*config)
+	if o.ReadOnly && config.ValidateConnect != nil { // target_session_attrs=read-write refuses what this pool is
+		delete(config.RuntimeParams, readOnly)
+		config.AfterConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+			return c.Exec(ctx, "SET "+readOnly+" = on").Close()
+		}
+	}
+	db := sql.OpenDB(&connector{config: config, prepares: !unprepared, readOnly: o.ReadOnly})
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	db.SetConnMaxIdleTime(unusedFor)
@@ -70,6 +79,12 @@ func needed() map[string]string {
 		"statement_timeout":           "0", // a migration, or a check of everything, takes what it takes
 	}
 }
+
+// noStatements is a part of an address that is ours: "off" prepares no statements, for a pool whose server connections change.
+const noStatements = "prepared_statements"
+
+// readOnly is the setting that refuses changes.
+const readOnly = "default_transaction_read_only"
 
 // params are settings of a session. Some of them have the server end what a killed program or a lost machine leaves, so that its locks are
 // free:
@@ -94,7 +109,7 @@ func (o Settings) params() map[string]string {
 		"jit":                                 "off",
 	}
 	if o.ReadOnly {
-		params["default_transaction_read_only"] = "on"
+		params[readOnly] = "on"
 	} else {
 		params["default_transaction_isolation"] = "serializable"
 		params["enable_seqscan"] = "off"
@@ -110,12 +125,12 @@ func milliseconds(d, otherwise time.Duration) string {
 }
 
 // parse reads an address. What the driver says of a fault is left out, since it may show a part of a password.
-func parse(address string) (*pgx.ConnConfig, error) {
+func parse(address string) (*pgconn.Config, error) {
 	if !IsAddress(address) {
 		return nil, errors.New("the address of the database has to begin with postgres://: " +
 			"write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 	}
-	config, err := pgx.ParseConfig(address)
+	config, err := pgconn.ParseConfig(address)
 	if err == nil {
 		return config, nil
 	}
@@ -137,7 +152,7 @@ func wrongValue(address string) string {
 	}
 	for name, given := range u.Query() {
 		for _, v := range given {
-			if _, err := pgx.ParseConfig("postgres://localhost/?" + url.Values{name: {v}}.Encode()); err != nil {
+			if _, err := pgconn.ParseConfig("postgres://localhost/?" + url.Values{name: {v}}.Encode()); err != nil {
 				return " (the value of " + name + ")"
 			}
 		}
@@ -151,8 +166,9 @@ func CheckAddress(address string) error {
 	return err
 }
 
-// dial gives up a server that is silent, also in the middle of a statement, which Linux would wait a quarter of an hour for.
-func dial(timeout time.Duration) pgconn.DialFunc {
+// dial gives up a machine that is silent, also in the middle of a statement, which Linux would wait a quarter of an hour for. silence is
+// that of Settings.
+func dial(timeout, silence time.Duration) pgconn.DialFunc {
 	d := &net.Dialer{
 		Timeout:         timeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silentFor / 2, Interval: silentFor / 6, Count: 3},
@@ -163,23 +179,68 @@ func dial(timeout time.Duration) pgconn.DialFunc {
 		if err != nil {
 			return nil, err
 		}
-		return conn{c}, nil
+		return &conn{Conn: c, silence: silence}, nil
 	}
 }
 
 // conn is a connection to the server, whose errors can be told from those of other connections.
-type conn struct{ net.Conn }
+type conn struct {
+	net.Conn
+	silence time.Duration // of a Read; 0: no limit
 
-// Read implements net.Conn.
-func (c conn) Read(p []byte) (int, error) {
+	mu    sync.Mutex
+	given time.Time // the deadline that the driver has set; zero: none
+}
+
+// Read implements net.Conn. A machine may confirm what it gets although the server on it, or the way behind it, is silent.
+func (c *conn) Read(p []byte) (int, error) {
+	limited := c.limit()
 	n, err := c.Conn.Read(p)
+	if limited && errors.Is(err, os.ErrDeadlineExceeded) && !c.isGiven() {
+		err = silentError(c.silence) // the driver would take the other for its own
+	}
 	return n, asLost(err)
 }
 
+// limit sets the deadline of a Read, if the driver has set none.
+func (c *conn) limit() bool {
+	if c.silence == 0 {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.given.IsZero() {
+		_ = c.Conn.SetReadDeadline(time.Now().Add(c.silence)) // a connection that has ended says so when it is read
+	}
+	return true
+}
+
+func (c *conn) isGiven() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.given.IsZero()
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.given = t
+	return c.Conn.SetDeadline(t)
+}
+
 // Write implements net.Conn.
-func (c conn) Write(p []byte) (int, error) {
+func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	return n, asLost(err)
+}
+
+// silentError is the error of a server that has said nothing for a time.
+type silentError time.Duration
+
+// Error implements error.
+func (e silentError) Error() string {
+	return fmt.Sprintf("the server has said nothing for %s", time.Duration(e))
 }
 
 // lostError is the error of a connection to the server.

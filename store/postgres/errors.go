@@ -44,8 +44,10 @@ func FaultOf(err error) (fault Fault, constraint, message string) {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		fault = faultOfState(pg.Code)
 		switch {
-		case pg.Code == "0A000" && strings.Contains(pg.Message, "cached plan"): // another server has changed the schema
+		case pg.Routine == replanned: // another server has changed the schema
 			fault = Serialization
+		case pg.Code == "0A000" && strings.Contains(strings.ToLower(pg.Routine), "serializable"), pg.Routine == "check_XactIsoLevel":
+			fault = ReadOnly // a standby has no transactions that are SERIALIZABLE
 		case pg.Severity == "FATAL" && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "42")): // a setting in the address
 			fault = Refused
 		case fault == None && (pg.Severity == "FATAL" || pg.Severity == "PANIC"):
@@ -58,6 +60,15 @@ func FaultOf(err error) (fault Fault, constraint, message string) {
 	}
 	return None, "", err.Error()
 }
+
+// NotConnected reports whether an error is of a connection that could not be made. Another try at once would fare no better.
+func NotConnected(err error) bool {
+	_, ok := errors.AsType[*pgconn.ConnectError](err)
+	return ok
+}
+
+// replanned is where PostgreSQL finds that a prepared statement has other columns than before. Its message is in the server's language.
+const replanned = "RevalidateCachedQuery"
 
 // isGone reports whether an error that the server did not send means that there is no connection.
 func isGone(err error) bool {

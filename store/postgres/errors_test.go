@@ -38,7 +38,7 @@ func TestFaultOf(t *testing.T) {
 		{state("25006"), ReadOnly}, {state("XX001"), Damaged}, {state("XX002"), Damaged}, {state("58030"), IO},
 		{state("42P01"), NoSuch}, {state("42703"), NoSuch}, {state("28P01"), Refused}, {state("3D000"), Refused},
 		{state("42601"), None}, {state("22012"), None},
-		{&pgconn.PgError{Code: "0A000", Message: "cached plan must not change result type"}, Serialization},
+		{&pgconn.PgError{Code: "0A000", Routine: "RevalidateCachedQuery"}, Serialization},
 		{&pgconn.PgError{Code: "0A000", Message: "cannot do that"}, None},
 		{&pgconn.PgError{Code: "42704", Severity: "FATAL"}, Refused},
 		{&pgconn.PgError{Code: "XX000", Severity: "FATAL"}, Gone},

@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
+	"strings"
 )
 
 // Listen takes a connection of the pool for itself and calls heard once it listens on a channel, and after each notification. It ends with
@@ -19,18 +17,17 @@ func Listen(ctx context.Context, db *sql.DB, channel string, heard func()) error
 	}
 	defer c.Close()
 	return c.Raw(func(raw any) error {
-		std, ok := raw.(*stdlib.Conn)
+		s, ok := raw.(*session)
 		if !ok {
 			return errors.New("listen: the pool is of another driver")
 		}
-		conn := std.Conn()
-		defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the pool must not use it again, since it listens
-		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		defer s.Close() // the pool must not use it again, since it listens
+		if err := s.command(ctx, `LISTEN "`+strings.ReplaceAll(channel, `"`, `""`)+`"`); err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 		for {
 			heard()
-			if _, err := conn.WaitForNotification(ctx); err != nil {
+			if err := s.pg.WaitForNotification(ctx); err != nil {
 				return fmt.Errorf("listen: %w", err)
 			}
 		}

@@ -9,8 +9,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"warren/testnet"
 )
 
@@ -144,7 +142,7 @@ func TestTextsTakeAdditions(t *testing.T) {
 	defer conn.Close()
 	columns := func(name, text string) (all string) {
 		err := conn.Raw(func(c any) error {
-			d, err := c.(*stdlib.Conn).Conn().PgConn().Prepare(t.Context(), "", text, nil)
+			d, err := c.(*session).pg.Prepare(t.Context(), "", text, nil)
 			if err != nil {
 				return err
 			}
