@@ -2,6 +2,7 @@ package store
 
 import (
 	"log/slog"
+	"time"
 
 	"warren/store/postgres"
 	"warren/tally"
@@ -27,5 +28,6 @@ type Options struct {
 
 	checkedFirst *int64          // replaces the constant, in tests
 	schema       postgres.Schema // replaces that of this version, in tests
+	silence      time.Duration   // replaces silentFor, in tests
 	unfinished   bool            // a copy that is not complete is no fault: Transfer goes on with it
 }

@@ -26,6 +26,10 @@ const (
 	longestPause = 100 * time.Millisecond
 	// lostTwice is how often a function is run again whose connection was lost before its COMMIT.
 	lostTwice = 2
+	// silentFor is how long a statement waits for an answer. PostgreSQL itself ends each wait for a lock earlier.
+	silentFor = 30 * time.Second
+	// waitForTurn is how long a function waits until another of the same server has ended.
+	waitForTurn = 15 * time.Second
 	// pgWrites is how many functions of one server run at once. More would meet each other more often.
 	pgWrites = 8
 )
@@ -70,10 +74,12 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 	if e.texts, err = postgres.ReadTexts(); err != nil {
 		return s, err
 	}
-	if e.writes, err = postgres.Open(o.Database, pgWrites, postgres.Settings{}); err != nil {
+	silence := cmp.Or(o.silence, silentFor)
+	if e.writes, err = postgres.Open(o.Database, pgWrites, postgres.Settings{Silence: silence}); err != nil {
 		return s, err
 	}
-	if e.reads, err = postgres.Open(o.Database, min(max(runtime.GOMAXPROCS(0)*2, 4), 8), postgres.Settings{ReadOnly: true}); err != nil {
+	reads := postgres.Settings{ReadOnly: true, Silence: silence}
+	if e.reads, err = postgres.Open(o.Database, min(max(runtime.GOMAXPROCS(0)*2, 4), 8), reads); err != nil {
 		return s, err
 	}
 	if e.bus, err = postgres.Open(o.Database, 2, postgres.Settings{}); err != nil {
@@ -104,14 +110,19 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 // prepare examines the database, checks that the secret key fits, and migrates, in this order. newer: the schema is one of a newer version
 // that this one can use.
 func (e *pgEngine) prepare(ctx context.Context, dir string, o Options) (newer bool, err error) {
-	found, err := postgres.Examine(ctx, e.writes)
+	patient, err := postgres.Open(o.Database, 1, postgres.Settings{}) // a migration takes what it takes
+	if err != nil {
+		return false, err
+	}
+	defer patient.Close()
+	found, err := postgres.Examine(ctx, patient)
 	if err == nil && e.schema.Usable(found) {
 		err = cmp.Or(checkFinished(ctx, e.reads), keyFits(ctx, e.store, dir, o.SecretKeyFile))
 	}
 	if err != nil {
 		return false, err
 	}
-	return found.Version > e.schema.Newest(), e.schema.Migrate(ctx, e.writes, o.Logger, NodeGone)
+	return found.Version > e.schema.Newest(), e.schema.Migrate(ctx, patient, o.Logger, NodeGone)
 }
 
 // keyFits checks the secret key before anything is written. A database without the mark of a key is new.
@@ -179,18 +190,35 @@ func (e *pgEngine) write(ctx context.Context, fn func(*Queries) error) error {
 		return ErrClosed
 	default:
 	}
+	if err := e.takeSlot(ctx); err != nil {
+		return err
+	}
+	defer func() { <-e.slots }()
+	if e.newer.Load() {
+		return e.outgrown()
+	}
+	return e.repeat(context.WithoutCancel(ctx), fn)
+}
+
+// takeSlot waits for its turn.
+func (e *pgEngine) takeSlot(ctx context.Context) error {
+	select {
+	case e.slots <- struct{}{}: // most need no timer
+		return nil
+	default:
+	}
+	limit := time.NewTimer(waitForTurn)
+	defer limit.Stop()
 	select {
 	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
+		return nil
+	case <-limit.C:
+		return fmt.Errorf("%w: other changes of this server have waited for it for %s", ErrBusy, waitForTurn)
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-e.closing:
 		return ErrClosed
 	}
-	if e.newer.Load() {
-		return e.outgrown()
-	}
-	return e.repeat(context.WithoutCancel(ctx), fn)
 }
 
 // repeat runs a transaction until it meets no other. A row that another transaction has inserted or deleted meanwhile is met as
@@ -210,7 +238,7 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 			time.Sleep(pause/2 + rand.N(pause))
 		case (fault == postgres.Unique || fault == postgres.Reference) && !seen:
 			seen = true
-		case fault == postgres.Gone && lost < lostTwice && !errors.Is(err, errUnknown):
+		case fault == postgres.Gone && lost < lostTwice && !errors.Is(err, errUnknown) && !postgres.NotConnected(cause):
 			lost++
 		default:
 			if isFault(err) {
