@@ -12,27 +12,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"warren/browser"
 )
-
-// bench is one run of the program.
-type bench struct {
-	exe      string // this program, which also runs the floors as child processes
-	warren   string // the binary under test
-	dir      string // for all files; removed at the end
-	rounds   int
-	rows     int
-	browsers int
-	peerPart string   // of peers, what is measured; "": all
-	cleanup  []func() // run in reverse order at the end
-	table    []figure
-	peers    []peerFigure
-}
 
 func main() {
 	if len(os.Args) > 1 {
@@ -84,8 +69,9 @@ func parts() []part {
 		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
 		{"memory", (*bench).measureMemory}, {"snapshots", (*bench).measureSnapshots},
 		{"state", (*bench).measureState}, {"webhooks", (*bench).measureWebhooks}, {"metrics", (*bench).measureScrapes},
-		{"audit", (*bench).measureAudit}, {"commands", (*bench).measureCommands}, {"groups", (*bench).measureGroups},
-		{"freeze", (*bench).measureFreeze}, {"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
+		{"postgres", (*bench).measurePostgres}, {"audit", (*bench).measureAudit}, {"commands", (*bench).measureCommands},
+		{"groups", (*bench).measureGroups}, {"freeze", (*bench).measureFreeze}, {"size", (*bench).measureSize},
+		{peersPart, (*bench).measurePeers},
 	}
 }
 
@@ -96,7 +82,7 @@ func run(ctx context.Context) error {
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side, and of the part freeze")
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
-		"small, memory, snapshots, state, webhooks, metrics, audit, commands, groups, freeze, size, peers")
+		"small, memory, snapshots, state, webhooks, metrics, postgres, audit, commands, groups, freeze, size, peers")
 	peer := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
 	if *peer != "" && !slices.ContainsFunc(peerParts(), func(p peerPart) bool { return p.name == *peer }) {
@@ -128,27 +114,4 @@ func run(ctx context.Context) error {
 		return nil
 	}
 	return writeTable(os.Stdout, b.table)
-}
-
-func newBench(warren string, rounds, rows, idle int) (*bench, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	if warren, err = filepath.Abs(warren); err != nil {
-		return nil, err
-	}
-	b := &bench{exe: exe, warren: warren, rounds: max(1, rounds), rows: max(1000, rows), browsers: max(1, idle)}
-	b.dir, err = b.shortDir("warren-bench-")
-	return b, err
-}
-
-func (b *bench) close() { b.cleanUp(0) }
-
-// cleanUp runs what was registered behind the first functions, in reverse order.
-func (b *bench) cleanUp(first int) {
-	for i := len(b.cleanup) - 1; i >= first; i-- {
-		b.cleanup[i]()
-	}
-	b.cleanup = b.cleanup[:first]
 }
