@@ -24,8 +24,8 @@ const (
 	repeatFor = 15 * time.Second
 	// longestPause is the longest pause before that.
 	longestPause = 100 * time.Millisecond
-	// lostTwice is how often a function is run again whose connection was lost before its COMMIT.
-	lostTwice = 2
+	// mostLost is how often a function is run again whose connection was lost before its COMMIT: all that were unused may be.
+	mostLost = pgWrites + 1
 	// silentFor is how long a statement waits for an answer. PostgreSQL itself ends each wait for a lock earlier.
 	silentFor = 30 * time.Second
 	// waitForTurn is how long a function waits until another of the same server has ended.
@@ -238,7 +238,7 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 			time.Sleep(pause/2 + rand.N(pause))
 		case (fault == postgres.Unique || fault == postgres.Reference) && !seen:
 			seen = true
-		case fault == postgres.Gone && lost < lostTwice && !errors.Is(err, errUnknown) && !postgres.NotConnected(cause):
+		case postgres.Lost(cause) && lost < mostLost && !errors.Is(err, errUnknown):
 			lost++
 		default:
 			if isFault(err) {

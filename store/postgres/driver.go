@@ -50,7 +50,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{pg: pg, of: c, prepared: map[string]*prepared{}, used: time.Now()}, nil
+	return &session{pg: pg, of: c, prepared: map[string]*prepared{}}, nil
 }
 
 // Driver implements driver.Connector.
@@ -62,8 +62,6 @@ func (c *connector) Open(string) (driver.Conn, error) { return c.Connect(context
 const (
 	// mostPrepared is how many statements a connection keeps. Lists with filters have texts without number.
 	mostPrepared = 500
-	// pingAfter is how long a connection is unused until it is tried before its next use.
-	pingAfter = time.Second
 	// closeTime is how long the end of a connection waits for the server.
 	closeTime = 5 * time.Second
 )
@@ -74,7 +72,6 @@ type session struct {
 	of       *connector
 	prepared map[string]*prepared // by their texts
 	named    int                  // statements so far
-	used     time.Time            // when the pool handed it out last
 	failure  *Failure             // nil: nobody watches
 }
 
@@ -97,18 +94,21 @@ func (s *session) Close() error {
 // IsValid implements driver.Validator.
 func (s *session) IsValid() bool { return !s.pg.IsClosed() }
 
-// ResetSession implements driver.SessionResetter.
-func (s *session) ResetSession(ctx context.Context) error {
+// ResetSession implements driver.SessionResetter. A connection that was lost while nobody used it shows at its next statement.
+func (s *session) ResetSession(context.Context) error {
 	if s.pg.IsClosed() || s.pg.TxStatus() != 'I' {
 		return driver.ErrBadConn
 	}
-	if now := time.Now(); now.Sub(s.used) > pingAfter {
-		if s.Ping(ctx) != nil {
-			return driver.ErrBadConn
-		}
-		s.used = now
-	}
 	return nil
+}
+
+// elsewhere returns driver.ErrBadConn in place of an error after which the same statement may be sent on another connection. database/sql
+// does that then.
+func (s *session) elsewhere(err error) error {
+	if s.pg.IsClosed() && Lost(err) {
+		return driver.ErrBadConn
+	}
+	return err
 }
 
 // Ping implements driver.Pinger.
@@ -146,7 +146,7 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 		text += " read only"
 	}
 	if err := s.command(ctx, text); err != nil {
-		return nil, err
+		return nil, s.elsewhere(err)
 	}
 	return transaction{s}, nil
 }
@@ -252,8 +252,7 @@ func (s *session) ExecContext(ctx context.Context, text string, args []driver.Na
 	return driver.RowsAffected(tag.RowsAffected()), nil
 }
 
-// QueryContext implements driver.QueryerContext. A connection that only reads and was lost is another one for database/sql, which asks
-// again.
+// QueryContext implements driver.QueryerContext. On a pool that only reads it may be sent again.
 func (s *session) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	found, err := s.start(ctx, text, args)
 	if err == nil {
@@ -267,9 +266,8 @@ func (s *session) QueryContext(ctx context.Context, text string, args []driver.N
 			return r, nil
 		}
 	}
-	err = s.ended(text, err)
-	if _, silent := errors.AsType[silentError](err); s.of.readOnly && s.pg.IsClosed() && isGone(err) && !silent {
-		return nil, driver.ErrBadConn
+	if err = s.ended(text, err); s.of.readOnly {
+		err = s.elsewhere(err)
 	}
 	return nil, err
 }

@@ -61,10 +61,17 @@ func FaultOf(err error) (fault Fault, constraint, message string) {
 	return None, "", err.Error()
 }
 
-// NotConnected reports whether an error is of a connection that could not be made. Another try at once would fare no better.
-func NotConnected(err error) bool {
-	_, ok := errors.AsType[*pgconn.ConnectError](err)
-	return ok
+// Lost reports whether an error is of a connection that was lost, so that another one may serve. It is none that could not be made, and
+// none on which the server was silent: another one would fare no better.
+func Lost(err error) bool {
+	if _, made := errors.AsType[*pgconn.ConnectError](err); made {
+		return false
+	}
+	if _, silent := errors.AsType[silentError](err); silent {
+		return false
+	}
+	fault, _, _ := FaultOf(err)
+	return fault == Gone
 }
 
 // replanned is where PostgreSQL finds that a prepared statement has other columns than before. Its message is in the server's language.
