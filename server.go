@@ -154,6 +154,7 @@ func unlessStopped(ctx context.Context, err error) error {
 func (p *product) workBeside(life context.Context, cfg *serveConfig, background *sync.WaitGroup) {
 	p.runs.KeepSpare()
 	background.Go(func() { p.keepSweeping(life) })
+	background.Go(func() { p.api.FollowKeys(life) })
 	background.Go(func() { p.keepBackups(life, cfg) })
 	background.Go(func() { p.pool.KeepChecking(life) })
 	background.Go(func() { p.runs.FollowExits(life) })

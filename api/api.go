@@ -158,8 +158,12 @@ func (s *API) Shutdown(ctx context.Context) error {
 // session keys of a former WARREN_API_KEY. It must run before Serve.
 func (s *API) Prepare(ctx context.Context) error {
 	err := s.store.Write(ctx, func(q *store.Queries) error {
-		return errors.Join(store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx)),
-			store.ErrorOf(q.RevokeOtherEnvironments(ctx, store.RevokeOtherEnvironmentsParams{RevokedAt: now(), Mark: s.keys.environment})))
+		err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx))
+		if err != nil || s.store.Shared() { // of several servers each takes the session keys of its own WARREN_API_KEY alone
+			return err
+		}
+		former := store.RevokeOtherEnvironmentsParams{RevokedAt: now(), Mark: s.keys.environment}
+		return store.ErrorOf(q.RevokeOtherEnvironments(ctx, former))
 	})
 	return errors.Join(err, s.sweepPackages(ctx, s.runs.Packages().Sweep))
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -124,7 +125,8 @@ func CheckKey(key string) error {
 
 func hashKey(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// keyring authenticates keys. It caches callers by the hash of their key: this process alone changes keys.
+// keyring authenticates keys. It caches callers by the hash of their key. Where several servers share the database, followKeys ends those
+// whose keys another one has revoked, and the cache counts while it does.
 type keyring struct {
 	store       *store.Store
 	admin       [32]byte // hash of WARREN_API_KEY; zero: none
@@ -133,6 +135,7 @@ type keyring struct {
 	mu          sync.RWMutex
 	known       map[[32]byte]*caller
 	revocations int                  // number of calls of forget
+	compared    time.Time            // when known was last compared with a shared database
 	touched     map[string]time.Time // time of last use that is not written yet, by key id
 }
 
@@ -165,6 +168,9 @@ func (k *keyring) authenticate(r *http.Request) (*caller, error) {
 	hash := hashKey(key)
 	k.mu.RLock()
 	c, generation := k.known[hash], k.revocations
+	if c != nil && k.isOld(c) {
+		c = nil
+	}
 	k.mu.RUnlock()
 	if c == nil {
 		var err error
@@ -266,6 +272,25 @@ func (k *keyring) remember(hash [32]byte, c *caller, generation int) {
 	}
 }
 
+// maxKeyAge is how long a cached caller counts without a comparison with a shared database.
+const maxKeyAge = 5 * time.Second
+
+// isOld reports whether a cached caller must be read anew: its key may have been revoked by another server, or used there, which moves the
+// expiry of a session key. The mutex is held.
+func (k *keyring) isOld(c *caller) bool {
+	return k.store.Shared() && c.KeyID != environmentID && (time.Since(k.compared) > maxKeyAge || c.Expired())
+}
+
+// ids returns the ids of the cached keys.
+func (k *keyring) ids() (out []string) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for _, c := range k.known {
+		out = append(out, c.KeyID)
+	}
+	return out
+}
+
 // forget removes a key from the cache.
 func (k *keyring) forget(keyID string) {
 	k.mu.Lock()
@@ -304,8 +329,9 @@ func (k *keyring) flush(ctx context.Context) error {
 		return nil
 	}
 	err := k.store.Write(ctx, func(q *store.Queries) error {
-		for id, at := range uses {
-			if _, err := q.TouchKey(ctx, store.TouchKeyParams{ID: id, At: at.UnixMilli(), Idle: sessionIdle.Milliseconds()}); err != nil {
+		for _, id := range slices.Sorted(maps.Keys(uses)) { // in one order, so that two servers do not wait for each other
+			p := store.TouchKeyParams{ID: id, At: uses[id].UnixMilli(), Idle: sessionIdle.Milliseconds()}
+			if _, err := q.TouchKey(ctx, p); err != nil {
 				return err
 			}
 		}

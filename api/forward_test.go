@@ -18,31 +18,6 @@ import (
 	"warren/testnet"
 )
 
-// newServers makes servers of one database, with one secret key.
-func newServers(t testing.TB, n int, change ...func(*setup)) (all []*testAPI) {
-	t.Helper()
-	database := testnet.Postgres(t)
-	for i := range n {
-		all = append(all, newAPI(t, append(change, func(c *setup) {
-			c.Database, c.NodeName = database, string(rune('a'+i))
-			if i == 0 {
-				return
-			}
-			key, err := os.ReadFile(filepath.Join(all[0].dir, "secret.key"))
-			if err == nil {
-				err = os.MkdirAll(c.Data, 0o700)
-			}
-			if err == nil {
-				err = os.WriteFile(filepath.Join(c.Data, "secret.key"), key, 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		})...))
-	}
-	return all
-}
-
 // node makes this server one of those of its database, or the only one.
 func (c *setup) node(ctx context.Context, log *slog.Logger, st *store.Store, address net.Addr) (*nodes.Node, error) {
 	cfg := nodes.Config{Data: c.Data, Name: cmp.Or(c.NodeName, "test"), Address: "http://" + address.String(), Version: "dev"}
@@ -84,7 +59,7 @@ func (a *testAPI) forEachOfProfile(fn func(name string, r route, where place)) {
 // gone, each is refused with a reason, and makes no folder.
 func TestNothingIsDoneHere(t *testing.T) {
 	t.Parallel()
-	a := newServers(t, 1)[0]
+	a := newServers(t, testnet.Postgres(t), 1)[0]
 	gone := store.NewID()
 	refused := 0
 	a.forEachOfProfile(func(name string, r route, where place) {
@@ -112,7 +87,7 @@ func TestNothingIsDoneHere(t *testing.T) {
 func TestAnotherAnswers(t *testing.T) {
 	t.Parallel()
 	noBrowser := func(c *setup) { c.Browser = filepath.Join(c.Data, "no-browser") }
-	all := newServers(t, 2, noBrowser)
+	all := newServers(t, testnet.Postgres(t), 2, noBrowser)
 	a, b := all[0], all[1]
 	limited, _ := a.newKey(t, "read,run,write", "other")
 	a.forEachOfProfile(func(name string, r route, where place) {

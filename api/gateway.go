@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -177,6 +178,13 @@ func (k *keyContexts) add(ctx context.Context, c *caller) (_ context.Context, re
 			delete(k.byKey, c.KeyID)
 		}
 	}
+}
+
+// ids returns the ids of the keys that have requests.
+func (k *keyContexts) ids() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Collect(maps.Keys(k.byKey))
 }
 
 // cancelKey ends the contexts of a revoked key.

@@ -213,11 +213,16 @@ func (s *API) revoke(ctx context.Context, id string) error {
 // endKeys ends what keys that were revoked or deleted have open.
 func (s *API) endKeys(ctx context.Context, ids []string) {
 	for _, id := range ids {
-		s.keys.forget(id)
-		s.keyContexts.cancelKey(id)
-		s.runs.EndWithKey(ctx, id)
+		s.endKey(ctx, id)
 		s.events.Publish(events.Event{Type: "key.revoked", Data: objectEvent{id}})
 	}
+}
+
+// endKey ends what a key has open at this server.
+func (s *API) endKey(ctx context.Context, id string) {
+	s.keys.forget(id)
+	s.keyContexts.cancelKey(id)
+	s.runs.EndWithKey(ctx, id)
 }
 
 // adminKeyFile is the name of the file in the data folder that keeps the first admin key.

@@ -56,6 +56,12 @@ func (a *testAPI) adopt(t testing.TB, profileID, workspace, secret string) (*tes
 	at := now.UnixMilli()
 	if err := a.srv.store.Write(t.Context(), func(q *store.Queries) error {
 		run := store.InsertRunParams{ID: started.RunID, ProfileID: profileID, StartedAt: at, Record: string(text)}
+		if a.srv.nodes.Owner() != "" {
+			place := store.PlaceProfileParams{ID: profileID, NodeID: a.srv.nodes.Owner()}
+			if err := store.ErrorOf(q.PlaceProfile(t.Context(), place)); err != nil {
+				return err
+			}
+		}
 		_, err := q.SetProfileStatus(t.Context(), store.SetProfileStatusParams{ID: profileID, Status: "running", LastStartedAt: &at})
 		return errors.Join(err, q.InsertRun(t.Context(), run))
 	}); err != nil {

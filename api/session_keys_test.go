@@ -249,7 +249,7 @@ func TestSessionOfFormerKey(t *testing.T) {
 		t.Fatal("no first key was made")
 	}
 	a.as(session).do(t, "GET", "/profiles", nil).refused(t, 401, "unauthorized")
-	if a.listed(t, id)["revokedAt"] == nil {
+	if !a.store.Shared() && a.listed(t, id)["revokedAt"] == nil { // another server may have that WARREN_API_KEY still
 		t.Error("the list does not say that it ended")
 	}
 }

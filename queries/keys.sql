@@ -53,6 +53,10 @@ UPDATE keys SET last_used_at = CAST(@at AS INTEGER),
     coalesce((SELECT p.expires_at FROM keys AS p WHERE p.id = keys.parent), CAST(@at AS INTEGER) + CAST(@idle AS INTEGER))) END
 WHERE keys.id = @id AND (keys.last_used_at IS NULL OR keys.last_used_at < CAST(@at AS INTEGER));
 
+-- name: ListValidKeys :many
+-- ListValidKeys returns those of a JSON array of ids whose keys exist and were not revoked.
+SELECT id FROM keys WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT))) AND revoked_at IS NULL;
+
 -- name: CountKeys :one
 SELECT count(*) FROM keys
 WHERE (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (

@@ -186,6 +186,24 @@ func (m *Manager) EndWithKey(ctx context.Context, mark string) {
 	all.Wait()
 }
 
+// Keys returns the marks of the keys that EndWithKey would end something for.
+func (m *Manager) Keys() []string {
+	marks := map[string]bool{}
+	m.mu.Lock()
+	for _, c := range m.byCap {
+		marks[c.Key] = true
+	}
+	live := slices.Collect(maps.Values(m.byProfile))
+	m.mu.Unlock()
+	for _, r := range live {
+		r.mu.Lock()
+		marks[r.debugKey] = true
+		r.mu.Unlock()
+	}
+	delete(marks, "")
+	return slices.Collect(maps.Keys(marks))
+}
+
 // hasDebugPortFor reports whether the run's debug port is open for a key.
 func (r *run) hasDebugPortFor(mark string) bool {
 	r.mu.Lock()

@@ -208,6 +208,34 @@ func (q *Queries) ListKeys(ctx context.Context, arg ListKeysParams) ([]Key, erro
 	return items, nil
 }
 
+const listValidKeys = `-- name: ListValidKeys :many
+SELECT id FROM keys WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) AND revoked_at IS NULL
+`
+
+// ListValidKeys returns those of a JSON array of ids whose keys exist and were not revoked.
+func (q *Queries) ListValidKeys(ctx context.Context, ids string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listValidKeys, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const revokeKey = `-- name: RevokeKey :execrows
 UPDATE keys SET revoked_at = CAST(?1 AS INTEGER) WHERE id = ?2 AND revoked_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (

@@ -50,6 +50,12 @@ type Bus interface {
 	Follow() <-chan struct{}
 }
 
+// Shared reports whether several servers may use the database at the same time.
+func (s *Store) Shared() bool {
+	_, shared := s.engine.(*pgEngine)
+	return shared
+}
+
 // Bus returns what carries events between the servers of a database; nil: it belongs to one server.
 func (s *Store) Bus() Bus {
 	e, ok := s.engine.(*pgEngine)

@@ -50,6 +50,9 @@ UPDATE keys SET last_used_at = $1::bigint,
     coalesce((SELECT p.expires_at FROM keys AS p WHERE p.id = keys.parent), $1::bigint + $2::bigint)) END
 WHERE keys.id = $3 AND (keys.last_used_at IS NULL OR keys.last_used_at < $1::bigint);
 
+-- name: ListValidKeys :many
+SELECT id FROM keys WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))) AND revoked_at IS NULL;
+
 -- name: CountKeys :one
 SELECT count(*) FROM keys
 WHERE ($1::text IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
