@@ -240,6 +240,7 @@ CREATE TABLE schedules (
     revision     INTEGER NOT NULL DEFAULT 1, -- increases with each change by a caller; the ETag
     created_at   INTEGER NOT NULL,
     updated_at   INTEGER NOT NULL,
+    node_id      TEXT    NOT NULL DEFAULT '', -- the server that ran the last occurrence; '': one with a database of its own
     CHECK ((cron = '') = (time_zone = '') AND (cron = '') = (every_ms IS NOT NULL)),
     CHECK ((profile_ids IS NOT NULL) + (proxy_ids IS NOT NULL) + (tag IS NOT NULL) = 1)
 ) STRICT;

@@ -174,8 +174,9 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	site, err := web.New()
 	must(err)
 	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Nodes: node, Site: site,
-		Schedules: schedules.New(log, st, ev, px, rs), Webhooks: sender(t, checker.Policy, own, log, st, ev),
-		Metrics: http.HandlerFunc(metricsForTests)})
+		Schedules: schedules.New(schedules.Config{Node: node.Owner(), Nodes: node}, log, st, ev, px, rs),
+		Webhooks:  sender(t, checker.Policy, own, log, st, ev),
+		Metrics:   http.HandlerFunc(metricsForTests)})
 	a.base = a.srv.Base()
 	if _, err := rs.Browser(ctx); err != nil {
 		t.Logf("no browser: %v", err)

@@ -74,6 +74,15 @@ func (n *Node) Get(ctx context.Context, id string) (Info, error) {
 	return all[i], nil
 }
 
+// Lives reports whether the server of an id is there and its beat moves.
+func (n *Node) Lives(ctx context.Context, id string) (bool, error) {
+	one, err := n.Get(ctx, id)
+	if problem.Is(err, problem.NotFound) {
+		return false, nil
+	}
+	return one.State == Up, err
+}
+
 // self is this server from memory.
 func (n *Node) self(ctx context.Context) Info {
 	running, browsers := n.report(ctx)
@@ -128,7 +137,9 @@ type Removed struct {
 }
 
 // Remove deletes the row of a node that is gone, in a transaction. Its open runs are recorded as lost, and its profiles do not run any
-// more. Their data stay its own, since it may come back; with forget they are given up, so that the profiles start anew elsewhere. The
+// more. Occurrences of schedules that it ran are interrupted.
+//
+// Its profiles' data stay its own, since it may come back. With forget they are given up, so that the profiles start anew elsewhere. The
 // error is problem.Missing for an unknown id, and node_alive for a node whose beat moves.
 func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget bool) (r Removed, err error) {
 	if n.store == nil {
@@ -153,6 +164,9 @@ func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget b
 	}
 	r.Name = row.Name
 	if r.Lost, err = runs.SettleNode(ctx, q, id); err != nil {
+		return r, err
+	}
+	if err := store.ErrorOf(q.InterruptSchedules(ctx, id)); err != nil {
 		return r, err
 	}
 	if r.Profiles, err = q.CountProfilesOfNode(ctx, id); err != nil {

@@ -65,12 +65,15 @@ SELECT CAST(next_at AS INTEGER) FROM schedules WHERE next_at IS NOT NULL ORDER B
 -- PlanSchedule moves a schedule on from the occurrence @due. It changes no row if a caller changed or deleted it meanwhile.
 UPDATE schedules SET next_at = sqlc.narg(next_at), planned_at = @planned_at, missed = missed + CAST(@missed AS INTEGER),
     missed_at = coalesce(sqlc.narg(missed_at), missed_at), skipped = skipped + CAST(@skipped AS INTEGER),
-    skipped_at = coalesce(sqlc.narg(skipped_at), skipped_at), last_run = coalesce(sqlc.narg(last_run), last_run)
+    skipped_at = coalesce(sqlc.narg(skipped_at), skipped_at), last_run = coalesce(sqlc.narg(last_run), last_run),
+    node_id = coalesce(sqlc.narg(node_id), node_id)
 WHERE id = @id AND revision = @revision AND next_at = CAST(@due AS INTEGER);
 
 -- name: SetScheduleRun :execrows
-UPDATE schedules SET last_run = @last_run WHERE id = @id;
+-- SetScheduleRun changes no row if the schedule was deleted, or if another server has run it since.
+UPDATE schedules SET last_run = @last_run WHERE id = @id AND node_id = @node_id;
 
 -- name: InterruptSchedules :execrows
--- InterruptSchedules records that the occurrences of an earlier server did not come to their end.
-UPDATE schedules SET last_run = json_set(last_run, '$.status', 'interrupted') WHERE json_extract(last_run, '$.status') = 'running';
+-- InterruptSchedules records that the occurrences of an earlier life of a server did not come to their end.
+UPDATE schedules SET last_run = json_set(last_run, '$.status', 'interrupted')
+WHERE node_id IN (CAST(@node_id AS TEXT), '') AND json_extract(last_run, '$.status') = 'running';

@@ -12,8 +12,8 @@ import (
 
 // Says which of the servers that share a database has a profile's data.
 
-// isElsewhere reports whether another server has a profile's data.
-func (m *Manager) isElsewhere(row store.Profile) bool {
+// Elsewhere reports whether another server has a profile's data.
+func (m *Manager) Elsewhere(row store.Profile) bool {
 	return m.cfg.Node != "" && row.NodeID != nil && *row.NodeID != m.cfg.Node
 }
 
@@ -38,6 +38,11 @@ func (m *Manager) place(ctx context.Context, row store.Profile) error {
 	if err != nil || at == m.cfg.Node {
 		return err
 	}
+	return m.Unreachable(ctx, at)
+}
+
+// Unreachable returns the error for a profile whose data another server has, which is named by its id.
+func (m *Manager) Unreachable(ctx context.Context, at string) error {
 	node, err := m.store.Read().GetNode(ctx, at)
 	if err != nil && !errors.Is(err, store.ErrNoRow) {
 		return err

@@ -82,8 +82,8 @@ func (s *Scheduler) record(ctx context.Context, o *occurrence) {
 	o.mu.Unlock()
 	write := context.WithoutCancel(ctx)
 	err := s.store.Write(write, func(q *store.Queries) error {
-		n, err := q.SetScheduleRun(write, store.SetScheduleRunParams{ID: o.row.ID, LastRun: text})
-		if err != nil || n == 0 { // it was deleted meanwhile
+		n, err := q.SetScheduleRun(write, store.SetScheduleRunParams{ID: o.row.ID, LastRun: text, NodeID: s.cfg.Node})
+		if err != nil || n == 0 { // it was deleted meanwhile, or another server took this one for gone
 			return err
 		}
 		return q.Record(store.ByServer("schedule.run", o.row.WorkspaceID, o.row.ID, detail))
@@ -197,6 +197,9 @@ func (s *Scheduler) actOn(ctx context.Context, o *occurrence, id string) (unchan
 	if err != nil {
 		return false, err
 	}
+	if s.runs.Elsewhere(row) {
+		return s.actElsewhere(ctx, o, row)
+	}
 	switch o.row.Action {
 	case Start:
 		return s.start(ctx, o, row)
@@ -210,6 +213,20 @@ func (s *Scheduler) actOn(ctx context.Context, o *occurrence, id string) (unchan
 		}
 		return false, err
 	}
+}
+
+// actElsewhere does the schedule's action to a profile whose data another server has.
+func (s *Scheduler) actElsewhere(ctx context.Context, o *occurrence, row store.Profile) (unchanged bool, err error) {
+	if s.cfg.Elsewhere == nil {
+		return false, s.runs.Unreachable(ctx, *row.NodeID)
+	}
+	unchanged, ended, err := s.cfg.Elsewhere.Act(ctx, row, o.row)
+	if err == nil && ended != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.ended = append(o.ended, ended)
+	}
+	return unchanged, err
 }
 
 // profile reads a profile outside the trash.

@@ -16,7 +16,8 @@ import (
 	"warren/store"
 )
 
-// The database holds what is due next. An occurrence is taken off it before it runs, so that a crash never repeats one.
+// The database holds what is due next. An occurrence is taken off it before it runs, so that a crash never repeats one, and so that of
+// several servers of the database one alone runs it. All of them look at least each maxWait. Then times are of the database's clock.
 
 const (
 	// grace is how late an occurrence may be and still run. An older one was missed.
@@ -31,8 +32,29 @@ const (
 	maxTaken = 100
 )
 
+// Config says which of the servers that share a database this one is. The zero value is a server with a database of its own.
+type Config struct {
+	Node      string    // this server's id
+	Nodes     Nodes     // all servers
+	Elsewhere Elsewhere // nil: schedules fail with node_unreachable for a profile whose data another server has
+}
+
+// Nodes are the servers of a database.
+type Nodes interface {
+	// Lives reports whether the server of an id runs.
+	Lives(ctx context.Context, node string) (bool, error)
+}
+
+// Elsewhere reaches the other servers.
+type Elsewhere interface {
+	// Act does a schedule's action to a profile whose data another server has. unchanged: nothing was to be done. ended is closed when a
+	// run ends that was started; nil: none was.
+	Act(ctx context.Context, profile store.Profile, of store.Schedule) (unchanged bool, ended <-chan struct{}, err error)
+}
+
 // Scheduler runs the schedules of a server.
 type Scheduler struct {
+	cfg    Config
 	log    *slog.Logger
 	store  *store.Store
 	events *events.Log
@@ -52,9 +74,9 @@ type Scheduler struct {
 const atOnce = 100
 
 // New makes a scheduler. Keep runs it.
-func New(log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool, rs *runs.Manager) *Scheduler {
+func New(cfg Config, log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool, rs *runs.Manager) *Scheduler {
 	starts := min(atOnce, max(1, rs.Pressure().MaxQueue/2)) // schedules leave room in the queue for callers
-	return &Scheduler{log: log, store: st, events: ev, pool: px, runs: rs, starts: make(chan struct{}, starts),
+	return &Scheduler{cfg: cfg, log: log, store: st, events: ev, pool: px, runs: rs, starts: make(chan struct{}, starts),
 		others: make(chan struct{}, atOnce), wake: make(chan struct{}, 1), underway: map[string]*occurrence{}}
 }
 
@@ -69,9 +91,16 @@ func (s *Scheduler) Changed() {
 // Keep runs what is due until ctx ends. It then waits for the occurrences that go on, which ctx ends too.
 func (s *Scheduler) Keep(ctx context.Context) {
 	defer s.occurrences.Wait()
-	s.logFailed(ctx, s.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.InterruptSchedules(ctx)) }))
+	s.logFailed(ctx, s.store.Write(ctx, func(q *store.Queries) error {
+		return store.ErrorOf(q.InterruptSchedules(ctx, s.cfg.Node))
+	}))
 	for {
-		wait := s.tick(ctx, time.Now())
+		wait := time.Second
+		now, err := s.Now(ctx)
+		s.logFailed(ctx, err)
+		if err == nil {
+			wait = s.tick(ctx, now)
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -82,6 +111,15 @@ func (s *Scheduler) Keep(ctx context.Context) {
 		}
 		timer.Stop()
 	}
+}
+
+// Now returns the time by which schedules are due. Of several servers each takes it from their database, so that no clock is ahead.
+func (s *Scheduler) Now(ctx context.Context) (time.Time, error) {
+	if !s.store.Shared() {
+		return time.Now(), nil
+	}
+	at, err := s.store.Read().DatabaseTime(ctx)
+	return time.UnixMilli(at), err
 }
 
 func (s *Scheduler) logFailed(ctx context.Context, err error) {
@@ -188,13 +226,9 @@ func (s *Scheduler) takeOne(ctx context.Context, row store.Schedule, now time.Ti
 	}
 	skipped, first := false, false
 	if acts {
-		skipped, first = s.begin(o)
-	}
-	switch {
-	case skipped:
-		p.Skipped, p.SkippedAt = 1, new(now.UnixMilli())
-	case acts:
-		p.LastRun = o.outcome.text()
+		if skipped, first, err = s.begin(ctx, o, &p); err != nil {
+			return err
+		}
 	}
 	planned, err := s.plan(ctx, row, p)
 	if planned && missed > 0 {
@@ -219,8 +253,25 @@ func (s *Scheduler) launch(ctx context.Context, o *occurrence, planned bool) {
 	s.occurrences.Go(func() { s.run(ctx, o) })
 }
 
-// begin notes that an occurrence goes on. If the one before still does, skipped is true, and first for the first one that it skips.
-func (s *Scheduler) begin(o *occurrence) (skipped, first bool) {
+// begin notes that an occurrence goes on, and what its row says of it. If the one before still goes on, skipped is true, and first for the
+// first one that it skips.
+func (s *Scheduler) begin(ctx context.Context, o *occurrence, p *store.PlanScheduleParams) (skipped, first bool, err error) {
+	if skipped, first, err = s.goesOnElsewhere(ctx, o.row); err != nil {
+		return false, false, err
+	}
+	if !skipped {
+		skipped, first = s.beginHere(o)
+	}
+	if skipped {
+		p.Skipped, p.SkippedAt = 1, &p.PlannedAt
+	} else {
+		p.LastRun, p.NodeID = o.outcome.text(), &s.cfg.Node
+	}
+	return skipped, first, nil
+}
+
+// beginHere is begin for the occurrences that this server runs.
+func (s *Scheduler) beginHere(o *occurrence) (skipped, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before := s.underway[o.row.ID]; before != nil {
@@ -229,6 +280,19 @@ func (s *Scheduler) begin(o *occurrence) (skipped, first bool) {
 	}
 	s.underway[o.row.ID] = o
 	return false, false
+}
+
+// goesOnElsewhere reports whether another server that lives runs an occurrence of a schedule, and whether no later one was skipped yet.
+func (s *Scheduler) goesOnElsewhere(ctx context.Context, row store.Schedule) (goesOn, first bool, err error) {
+	if s.cfg.Node == "" || row.NodeID == s.cfg.Node || row.LastRun == nil {
+		return false, false, nil
+	}
+	var last Occurrence
+	if err := json.Unmarshal([]byte(*row.LastRun), &last); err != nil || last.Status != Running {
+		return false, false, err
+	}
+	goesOn, err = s.cfg.Nodes.Lives(ctx, row.NodeID)
+	return goesOn, row.SkippedAt == nil || *row.SkippedAt < last.At.UnixMilli(), err
 }
 
 // end notes that an occurrence does not go on any more.

@@ -1,6 +1,7 @@
 package schedules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,8 @@ type rig struct {
 	t    testing.TB
 	log  *testnet.Buffer
 	told *events.Subscription
+
+	alone bool // the other servers of the database count as gone
 }
 
 // emptyDatabase makes the files of a database that has no rows.
@@ -40,6 +43,12 @@ var emptyDatabase = testnet.Template(func(dir string) error {
 })
 
 func newRig(t testing.TB, change ...func(*runs.Config)) *rig {
+	t.Helper()
+	return newRigOn(t, store.Options{}, change...)
+}
+
+// newRigOn is newRig with the database that o names, or with one of its own.
+func newRigOn(t testing.TB, o store.Options, change ...func(*runs.Config)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "warren-schedules-") // sockets in it have short paths
 	if err != nil {
@@ -59,10 +68,11 @@ func newRig(t testing.TB, change ...func(*runs.Config)) *rig {
 	}
 	r := &rig{t: t, log: new(testnet.Buffer)}
 	log := slog.New(slog.NewJSONHandler(r.log, nil))
-	if !testnet.OnPostgres() {
+	o.Logger, o.Database = log, cmp.Or(o.Database, testnet.DatabaseOf(t, cfg.Data))
+	if o.Database == "" {
 		emptyDatabase(t, cfg.Data)
 	}
-	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log, Database: testnet.DatabaseOf(t, cfg.Data)})
+	st, err := store.Open(t.Context(), cfg.Data, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +84,14 @@ func newRig(t testing.TB, change ...func(*runs.Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Scheduler = New(log, st, ev, px, manager)
+	r.Scheduler = New(Config{Node: cfg.Node, Nodes: r}, log, st, ev, px, manager)
 	t.Cleanup(r.occurrences.Wait)
 	r.told = ev.Subscribe(func(string, string) bool { return true }, "")
 	return r
 }
+
+// Lives implements Nodes.
+func (r *rig) Lives(context.Context, string) (bool, error) { return !r.alone, nil }
 
 func (r *rig) write(fn func(q *store.Queries) error) {
 	r.t.Helper()

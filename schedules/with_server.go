@@ -16,10 +16,11 @@ import (
 const maxToldEvents = 50
 
 // StartWithServer starts the profiles that have startWithServer and do not run, in the order of their creation. They wait in
-// the queue of starts, as many at once as --max-starting. No more are started than --max-running leaves room for.
+// the queue of starts, as many at once as --max-starting. No more are started than --max-running leaves room for. Of several servers each
+// starts the profiles whose data it has. One that no server has yet starts where it is placed first, and the others leave it alone.
 // A failure is logged, and an event tells of it. It returns when each start has its answer, or when ctx ends.
 func (s *Scheduler) StartWithServer(ctx context.Context) {
-	rows, err := s.store.Read().ListProfilesToStart(ctx, maxTargets)
+	rows, err := s.store.Read().ListProfilesToStart(ctx, store.ListProfilesToStartParams{NodeID: s.cfg.Node, Limit: maxTargets})
 	if err != nil {
 		s.logFailed(ctx, err)
 		return
@@ -66,8 +67,8 @@ func (s *Scheduler) startOne(ctx context.Context, at store.ListProfilesToStartRo
 			return q.Record(store.ByServer("profile.start", at.WorkspaceID, at.ID, map[string]any{"reason": "startWithServer"}))
 		}))
 	}
-	if err == nil || ctx.Err() != nil || isStopping(err) {
-		return
+	if err == nil || ctx.Err() != nil || isStopping(err) || problem.HasCode(err, "node_unreachable") {
+		return // of the last, another server was first
 	}
 	s.log.Warn("a profile was not started with the server", "profile", at.ID, "cause", err)
 	s.notStarted(at, err)

@@ -260,6 +260,7 @@ type Schedule struct {
 	Revision    int64
 	CreatedAt   int64
 	UpdatedAt   int64
+	NodeID      string
 }
 
 type Setting struct {

@@ -1122,18 +1122,25 @@ func (q *Queries) ListProfilesOfProxy(ctx context.Context, arg ListProfilesOfPro
 }
 
 const listProfilesToStart = `-- name: ListProfilesToStart :many
-SELECT id, workspace_id FROM profiles WHERE start_with_server = 1 AND trashed_at IS NULL
-ORDER BY created_at, id LIMIT CAST(?1 AS INTEGER)
+SELECT id, workspace_id FROM profiles
+WHERE start_with_server = 1 AND trashed_at IS NULL AND (node_id IS NULL OR node_id = CAST(?1 AS TEXT))
+ORDER BY created_at, id LIMIT CAST(?2 AS INTEGER)
 `
+
+type ListProfilesToStartParams struct {
+	NodeID string
+	Limit  int64
+}
 
 type ListProfilesToStartRow struct {
 	ID          string
 	WorkspaceID string
 }
 
-// ListProfilesToStart returns the profiles outside the trash that start with the server, in the order of their creation.
-func (q *Queries) ListProfilesToStart(ctx context.Context, limit int64) ([]ListProfilesToStartRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesToStart, limit)
+// ListProfilesToStart returns the profiles outside the trash that start with a server, in the order of their creation: those whose data it
+// has, and those whose data no server has yet.
+func (q *Queries) ListProfilesToStart(ctx context.Context, arg ListProfilesToStartParams) ([]ListProfilesToStartRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProfilesToStart, arg.NodeID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}

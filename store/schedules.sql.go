@@ -50,7 +50,7 @@ func (q *Queries) DeleteSchedule(ctx context.Context, arg DeleteScheduleParams) 
 }
 
 const getSchedule = `-- name: GetSchedule :one
-SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at FROM schedules
+SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at, node_id FROM schedules
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -89,6 +89,7 @@ func (q *Queries) GetSchedule(ctx context.Context, arg GetScheduleParams) (Sched
 		&i.Revision,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.NodeID,
 	)
 	return i, err
 }
@@ -100,7 +101,7 @@ INSERT INTO schedules (id, workspace_id, name, search_key, enabled, cron, time_z
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
     ?11, ?12, ?13, ?14, ?15, ?16, ?17,
     ?18, ?19)
-RETURNING id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at
+RETURNING id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at, node_id
 `
 
 type InsertScheduleParams struct {
@@ -175,17 +176,19 @@ func (q *Queries) InsertSchedule(ctx context.Context, arg InsertScheduleParams) 
 		&i.Revision,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.NodeID,
 	)
 	return i, err
 }
 
 const interruptSchedules = `-- name: InterruptSchedules :execrows
-UPDATE schedules SET last_run = json_set(last_run, '$.status', 'interrupted') WHERE json_extract(last_run, '$.status') = 'running'
+UPDATE schedules SET last_run = json_set(last_run, '$.status', 'interrupted')
+WHERE node_id IN (CAST(?1 AS TEXT), '') AND json_extract(last_run, '$.status') = 'running'
 `
 
-// InterruptSchedules records that the occurrences of an earlier server did not come to their end.
-func (q *Queries) InterruptSchedules(ctx context.Context) (int64, error) {
-	result, err := q.db.ExecContext(ctx, interruptSchedules)
+// InterruptSchedules records that the occurrences of an earlier life of a server did not come to their end.
+func (q *Queries) InterruptSchedules(ctx context.Context, nodeID string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, interruptSchedules, nodeID)
 	if err != nil {
 		return 0, err
 	}
@@ -193,7 +196,7 @@ func (q *Queries) InterruptSchedules(ctx context.Context) (int64, error) {
 }
 
 const listSchedules = `-- name: ListSchedules :many
-SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at FROM schedules
+SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at, node_id FROM schedules
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) = '' OR workspace_id = ?3)
   AND instr(search_key, CAST(?4 AS TEXT)) > 0
@@ -257,6 +260,7 @@ func (q *Queries) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([
 			&i.Revision,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}
@@ -272,7 +276,7 @@ func (q *Queries) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([
 }
 
 const listSchedulesAhead = `-- name: ListSchedulesAhead :many
-SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at FROM schedules WHERE next_at IS NOT NULL AND planned_at > CAST(?1 AS INTEGER)
+SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at, node_id FROM schedules WHERE next_at IS NOT NULL AND planned_at > CAST(?1 AS INTEGER)
   AND (every_ms IS NOT NULL OR planned_at > CAST(?2 AS INTEGER))
 ORDER BY planned_at, id LIMIT CAST(?3 AS INTEGER)
 `
@@ -320,6 +324,7 @@ func (q *Queries) ListSchedulesAhead(ctx context.Context, arg ListSchedulesAhead
 			&i.Revision,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}
@@ -335,7 +340,7 @@ func (q *Queries) ListSchedulesAhead(ctx context.Context, arg ListSchedulesAhead
 }
 
 const listSchedulesDue = `-- name: ListSchedulesDue :many
-SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at FROM schedules WHERE next_at <= CAST(?1 AS INTEGER) ORDER BY next_at, id LIMIT CAST(?2 AS INTEGER)
+SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at, node_id FROM schedules WHERE next_at <= CAST(?1 AS INTEGER) ORDER BY next_at, id LIMIT CAST(?2 AS INTEGER)
 `
 
 type ListSchedulesDueParams struct {
@@ -379,6 +384,7 @@ func (q *Queries) ListSchedulesDue(ctx context.Context, arg ListSchedulesDuePara
 			&i.Revision,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}
@@ -424,8 +430,9 @@ func (q *Queries) NextScheduled(ctx context.Context) ([]int64, error) {
 const planSchedule = `-- name: PlanSchedule :execrows
 UPDATE schedules SET next_at = ?1, planned_at = ?2, missed = missed + CAST(?3 AS INTEGER),
     missed_at = coalesce(?4, missed_at), skipped = skipped + CAST(?5 AS INTEGER),
-    skipped_at = coalesce(?6, skipped_at), last_run = coalesce(?7, last_run)
-WHERE id = ?8 AND revision = ?9 AND next_at = CAST(?10 AS INTEGER)
+    skipped_at = coalesce(?6, skipped_at), last_run = coalesce(?7, last_run),
+    node_id = coalesce(?8, node_id)
+WHERE id = ?9 AND revision = ?10 AND next_at = CAST(?11 AS INTEGER)
 `
 
 type PlanScheduleParams struct {
@@ -436,6 +443,7 @@ type PlanScheduleParams struct {
 	Skipped   int64
 	SkippedAt *int64
 	LastRun   *string
+	NodeID    *string
 	ID        string
 	Revision  int64
 	Due       int64
@@ -451,6 +459,7 @@ func (q *Queries) PlanSchedule(ctx context.Context, arg PlanScheduleParams) (int
 		arg.Skipped,
 		arg.SkippedAt,
 		arg.LastRun,
+		arg.NodeID,
 		arg.ID,
 		arg.Revision,
 		arg.Due,
@@ -462,16 +471,18 @@ func (q *Queries) PlanSchedule(ctx context.Context, arg PlanScheduleParams) (int
 }
 
 const setScheduleRun = `-- name: SetScheduleRun :execrows
-UPDATE schedules SET last_run = ?1 WHERE id = ?2
+UPDATE schedules SET last_run = ?1 WHERE id = ?2 AND node_id = ?3
 `
 
 type SetScheduleRunParams struct {
 	LastRun *string
 	ID      string
+	NodeID  string
 }
 
+// SetScheduleRun changes no row if the schedule was deleted, or if another server has run it since.
 func (q *Queries) SetScheduleRun(ctx context.Context, arg SetScheduleRunParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, setScheduleRun, arg.LastRun, arg.ID)
+	result, err := q.db.ExecContext(ctx, setScheduleRun, arg.LastRun, arg.ID, arg.NodeID)
 	if err != nil {
 		return 0, err
 	}
@@ -485,7 +496,7 @@ UPDATE schedules SET name = ?1, search_key = ?2, enabled = ?3, cron = ?4, time_z
     next_at = ?14, planned_at = ?15, updated_at = ?16, revision = revision + 1
 WHERE id = ?17 AND revision = ?18
   AND (CAST(?19 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?19)))
-RETURNING id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at
+RETURNING id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, "action", profile_ids, proxy_ids, tag, start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at, updated_at, node_id
 `
 
 type UpdateScheduleParams struct {
@@ -560,6 +571,7 @@ func (q *Queries) UpdateSchedule(ctx context.Context, arg UpdateScheduleParams) 
 		&i.Revision,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.NodeID,
 	)
 	return i, err
 }

@@ -53,8 +53,8 @@ func (d sqlDialect) keepsNoNUL() bool { return d.postgres }
 // rowsAtOnce is how many rows a statement inserts.
 func (d sqlDialect) rowsAtOnce(columns int) int { return max(1, transferParams/columns) }
 
-// notCopied is the column of the server whose disk has a profile's data. A copy of the database goes to servers with other disks.
-const notCopied = "profiles.node_id"
+// notCopied is the column of the server that has something, such as a profile's data. A copy of the database goes to other servers.
+const notCopied = "node_id"
 
 // columns returns the columns of a table but for those that are generated or not copied, in the order of the table.
 func (d sqlDialect) columns(ctx context.Context, on DBTX, table string) (out []string, err error) {
@@ -64,7 +64,7 @@ func (d sqlDialect) columns(ctx context.Context, on DBTX, table string) (out []s
 			"AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"
 	}
 	err = each(ctx, on, query, nil, func(row []any) error {
-		if name := row[0].(string); table+"."+name != notCopied { //nolint:forcetypeassert // a text
+		if name := row[0].(string); name != notCopied { //nolint:forcetypeassert // a text
 			out = append(out, name)
 		}
 		return nil

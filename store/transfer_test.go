@@ -61,10 +61,13 @@ func sqliteDump(t *testing.T, dir string) map[string][]string {
 	return dump(t, db, func(table string) []string { return list(t, db, "SELECT name FROM pragma_table_xinfo(?)", table) })
 }
 
-// asCopied makes a dump what its copy has: profiles lie on no server yet.
+// asCopied makes a dump what its copy has: nothing is of a server yet.
 func asCopied(dump map[string][]string) map[string][]string {
 	for i, row := range dump["profiles"] {
 		dump["profiles"][i] = strings.Replace(row, `node_id=string "n"`, `node_id=<nil> "<nil>"`, 1)
+	}
+	for i, row := range dump["schedules"] {
+		dump["schedules"][i] = strings.Replace(row, `node_id=string "n"`, `node_id=string ""`, 1)
 	}
 	return dump
 }

@@ -163,6 +163,7 @@ func rowsSince() map[int64][]string {
 				`'[{"version":"156"}]', '{"zone":"a"}', 1)`,
 		},
 		22: {"UPDATE nodes SET schema = 22 WHERE id = 'n'"},
+		23: {"UPDATE schedules SET node_id = 'n'"},
 	}
 }
 

@@ -6,12 +6,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     $18, $19)
 RETURNING id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, action, profile_ids, proxy_ids, tag,
     start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision,
-    created_at, updated_at;
+    created_at, updated_at, node_id;
 
 -- name: GetSchedule :one
 SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, action, profile_ids, proxy_ids, tag, start_urls,
     max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at,
-    updated_at
+    updated_at, node_id
 FROM schedules
 WHERE id = $1
   AND ($2::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));
@@ -19,7 +19,7 @@ WHERE id = $1
 -- name: ListSchedules :many
 SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, action, profile_ids, proxy_ids, tag, start_urls,
     max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at,
-    updated_at
+    updated_at, node_id
 FROM schedules
 WHERE (created_at, id) < ($1::bigint, $2::text)
   AND ($3::text = '' OR workspace_id = $3)
@@ -43,7 +43,7 @@ WHERE id = $17 AND revision = $18
   AND ($19::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($19::text::json))))
 RETURNING id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, action, profile_ids, proxy_ids, tag,
     start_urls, max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision,
-    created_at, updated_at;
+    created_at, updated_at, node_id;
 
 -- name: DeleteSchedule :execrows
 DELETE FROM schedules
@@ -53,13 +53,13 @@ WHERE id = $1
 -- name: ListSchedulesDue :many
 SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, action, profile_ids, proxy_ids, tag, start_urls,
     max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at,
-    updated_at
+    updated_at, node_id
 FROM schedules WHERE next_at <= $1::bigint ORDER BY next_at, id LIMIT $2::bigint;
 
 -- name: ListSchedulesAhead :many
 SELECT id, workspace_id, name, search_key, enabled, cron, time_zone, every_ms, action, profile_ids, proxy_ids, tag, start_urls,
     max_run_ms, catch_up, next_at, planned_at, last_run, missed, missed_at, skipped, skipped_at, revision, created_at,
-    updated_at
+    updated_at, node_id
 FROM schedules WHERE next_at IS NOT NULL AND planned_at > $1::bigint
   AND (every_ms IS NOT NULL OR planned_at > $2::bigint)
 ORDER BY planned_at, id LIMIT $3::bigint;
@@ -70,15 +70,15 @@ SELECT CAST(next_at AS BIGINT) FROM schedules WHERE next_at IS NOT NULL ORDER BY
 -- name: PlanSchedule :execrows
 UPDATE schedules SET next_at = $1, planned_at = $2, missed = missed + $3::bigint,
     missed_at = coalesce($4, missed_at), skipped = skipped + $5::bigint,
-    skipped_at = coalesce($6, skipped_at), last_run = coalesce($7, last_run)
-WHERE id = $8 AND revision = $9 AND next_at = $10::bigint;
+    skipped_at = coalesce($6, skipped_at), last_run = coalesce($7, last_run), node_id = coalesce($8, node_id)
+WHERE id = $9 AND revision = $10 AND next_at = $11::bigint;
 
 -- name: SetScheduleRun :execrows
-UPDATE schedules SET last_run = $1 WHERE id = $2;
+UPDATE schedules SET last_run = $1 WHERE id = $2 AND node_id = $3;
 
 -- name: InterruptSchedules :execrows
 UPDATE schedules SET last_run = (
     SELECT '{' || string_agg(to_json(key)::text || ':' || CASE key WHEN 'status' THEN '"interrupted"' ELSE value::text END, ','
         ORDER BY n) || '}'
     FROM json_each(last_run::json) WITH ORDINALITY AS member (key, value, n))
-WHERE last_run::json ->> 'status' = 'running';
+WHERE node_id IN ($1::text, '') AND last_run::json ->> 'status' = 'running';

@@ -1,0 +1,218 @@
+package schedules
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"warren/runs"
+	"warren/store"
+	"warren/testnet"
+)
+
+// newRigs are servers on one database, each with a data folder of its own.
+func newRigs(t testing.TB, count int) (all []*rig) {
+	t.Helper()
+	o := store.Options{Database: testnet.Postgres(t)}
+	for i := range count {
+		all = append(all, newRigOn(t, o, func(c *runs.Config) {
+			c.Node = fmt.Sprint("node", i)
+			if i == 0 {
+				o.SecretKeyFile = filepath.Join(c.Data, "secret.key")
+			}
+		}))
+	}
+	return all
+}
+
+// TestOccurrencesOfTwoServers: each occurrence runs on one of two servers that look at the same moment.
+func TestOccurrencesOfTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newRigs(t, 2)
+	const schedules, rounds = 20, 3
+	for range schedules {
+		both[0].add(noon, store.InsertScheduleParams{Action: Stop, Tag: new("t")})
+	}
+	for round := range rounds {
+		var looking sync.WaitGroup
+		for _, r := range both {
+			looking.Go(func() { r.tick(t.Context(), noon.Add(time.Duration(round)*time.Second)) })
+		}
+		looking.Wait()
+		for _, r := range both {
+			r.occurrences.Wait()
+		}
+	}
+	started := 0
+	for _, r := range both {
+		var n int
+		types := r.types()
+		if _, err := fmt.Sscanf(types, "map[schedule.ended:%d", &n); err != nil || strings.Contains(types, "skipped") {
+			t.Errorf("%v: %s", err, types)
+		}
+		started += n
+		t.Logf("a server ran %d", n)
+	}
+	if started != schedules*rounds {
+		t.Errorf("%d occurrences ran, want %d", started, schedules*rounds)
+	}
+	if log := both[0].log.String() + both[1].log.String(); strings.Contains(log, "schedules failed") {
+		t.Errorf("the log: %s", log)
+	}
+}
+
+// TestOverlapOfTwoServers: while one server runs an occurrence, another one skips those after it, and tells of it once. It does not wait
+// for a server that is gone, whose late end changes nothing any more.
+func TestOverlapOfTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newRigs(t, 2)
+	one, two := both[0], both[1]
+	port, letGo := silent(t)
+	id := one.add(noon, store.InsertScheduleParams{Action: Check, ProxyIDs: new(fmt.Sprintf("[%q]", one.newProxy(port)))})
+	one.tick(t.Context(), noon)
+	for i := range 2 {
+		two.tick(t.Context(), noon.Add(time.Duration(i+1)*time.Second))
+	}
+	row, o := two.get(id)
+	if row.Skipped != 2 || row.NodeID != "node0" || o.Status != Running || two.goesOn(id) {
+		t.Errorf("while it goes on: %+v, %+v", row, o)
+	}
+	if got := two.types(); got != "map[schedule.skipped:1]" {
+		t.Errorf("the other server told %s", got)
+	}
+	two.alone = true
+	two.tick(t.Context(), noon.Add(3*time.Second))
+	if row, _ := two.get(id); row.NodeID != "node1" || !two.goesOn(id) {
+		t.Errorf("after the end of the server: %+v", row)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	one.record(ended, one.underway[id]) // it comes back
+	if _, o := one.get(id); !o.DueAt.Equal(noon.Add(3 * time.Second)) {
+		t.Errorf("the late end of an earlier one is kept: %+v", o)
+	}
+	letGo()
+}
+
+// TestInterruptedServer: a server that starts interrupts the occurrences of its own earlier life, not those of another server.
+func TestInterruptedServer(t *testing.T) {
+	t.Parallel()
+	both := newRigs(t, 2)
+	ids := map[string]string{}
+	for i, r := range both {
+		id := r.add(time.Now().Add(time.Hour), store.InsertScheduleParams{Action: Stop, Tag: new("t")})
+		row, _ := r.get(id)
+		if planned, err := r.plan(t.Context(), row, store.PlanScheduleParams{NextAt: row.NextAt, NodeID: &r.cfg.Node,
+			LastRun: Occurrence{Status: Running}.text()}); !planned || err != nil {
+			t.Fatal(planned, err)
+		}
+		ids[fmt.Sprint("node", i)] = id
+	}
+	over, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); both[1].Keep(over) }()
+	testnet.Eventually(t, "the server sees what it left", func() bool {
+		_, o := both[1].get(ids["node1"])
+		return o.Status == Interrupted
+	})
+	stop()
+	<-ended
+	if _, o := both[0].get(ids["node0"]); o.Status != Running {
+		t.Errorf("the occurrence of the other server is %s", o.Status)
+	}
+}
+
+// TestStartWithTwoServers: each server starts the profiles whose data it has. A profile that no server has is placed on one of them.
+func TestStartWithTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newRigs(t, 2)
+	with := func(p *store.InsertProfileParams) { p.StartWithServer = true }
+	var own []string
+	for _, r := range both {
+		id := r.newProfile(with)
+		r.write(func(q *store.Queries) error {
+			return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: id, NodeID: r.cfg.Node}))
+		})
+		own = append(own, id)
+	}
+	const free = 5
+	for range free {
+		both[0].newProfile(with)
+	}
+	var starting sync.WaitGroup
+	for _, r := range both {
+		starting.Go(func() { r.StartWithServer(t.Context()) })
+	}
+	starting.Wait()
+	tried := 0
+	for i, r := range both {
+		log := r.log.String() // no shim can be started here, so that each start fails
+		if strings.Contains(log, "node_unreachable") || strings.Contains(log, own[1-i]) || !strings.Contains(log, own[i]) {
+			t.Errorf("server %d: %s", i, log)
+		}
+		tried += strings.Count(log, "was not started with the server")
+	}
+	if tried != 2+free {
+		t.Errorf("%d profiles were started, want %d", tried, 2+free)
+	}
+}
+
+// TestTargetsElsewhere: a schedule acts on a profile whose data another server has by Elsewhere, and fails for it without.
+func TestTargetsElsewhere(t *testing.T) {
+	t.Parallel()
+	both := newRigs(t, 2)
+	one := both[0]
+	profile := one.newProfile()
+	one.write(func(q *store.Queries) error {
+		return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: profile, NodeID: "node1"}))
+	})
+	ids := new(fmt.Sprintf("[%q]", profile))
+	for _, action := range []string{Start, Stop, Snapshot} {
+		one.cfg.Elsewhere = nil
+		once := store.InsertScheduleParams{Action: action, ProfileIDs: ids, EveryMs: new(int64(1 << 40))}
+		id := one.add(noon, once)
+		one.at(noon)
+		if _, o := one.get(id); o.Status != Failed || len(o.Errors) != 1 || o.Errors[0].Code != "node_unreachable" {
+			t.Errorf("%s: %+v", action, o)
+		}
+		run := make(chan struct{})
+		id = one.add(noon, once)
+		one.cfg.Elsewhere = other{t, profile, id, run}
+		one.tick(t.Context(), noon)
+		testnet.Eventually(t, "the target is done, and the run goes on", func() bool {
+			row, o := one.get(id)
+			return o.Done == 1 && o.Unchanged == int(bit(action == Stop)) && o.Status == Running && row.NodeID == "node0"
+		})
+		close(run)
+		one.occurrences.Wait()
+		if _, o := one.get(id); o.Status != Done {
+			t.Errorf("%s: %+v", action, o)
+		}
+	}
+}
+
+// other stands for the server that has a profile. It starts a run, and does as if nothing had to be stopped.
+type other struct {
+	t                 *testing.T
+	profile, schedule string
+	run               chan struct{}
+}
+
+// Act implements Elsewhere.
+func (o other) Act(_ context.Context, p store.Profile, of store.Schedule) (bool, <-chan struct{}, error) {
+	if p.ID != o.profile || of.ID != o.schedule {
+		o.t.Errorf("%s for %s", p.ID, of.ID)
+	}
+	return of.Action == Stop, o.run, nil
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

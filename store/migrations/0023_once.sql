@@ -1,0 +1,4 @@
+-- +goose Up
+-- What must happen once where several servers share a database. schema.sql gives the reasons.
+
+ALTER TABLE schedules ADD COLUMN node_id TEXT NOT NULL DEFAULT '';

@@ -1,0 +1,3 @@
+-- What must happen once where several servers share a database. schema.sql gives the reasons.
+
+ALTER TABLE schedules ADD COLUMN node_id TEXT COLLATE "C" NOT NULL DEFAULT '';
