@@ -537,6 +537,13 @@ CREATE TABLE nodes (
     schema      INTEGER NOT NULL DEFAULT 0         -- the newest that the server knows
 ) STRICT;
 
+-- What one of the servers that share this database does at a time (store.Alone); with SQLite there is none.
+CREATE TABLE duties (
+    name   TEXT    NOT NULL PRIMARY KEY,
+    holder TEXT    NOT NULL, -- who does it
+    until  INTEGER NOT NULL  -- by the database's clock; from then on another one may take it
+) STRICT, WITHOUT ROWID;
+
 -- Settings of this installation, such as the canary that tells whether the secret key fits.
 CREATE TABLE settings (
     name  TEXT NOT NULL PRIMARY KEY,

@@ -157,6 +157,7 @@ func (p *product) workBeside(life context.Context, cfg *serveConfig, background 
 	background.Go(func() { p.api.FollowKeys(life) })
 	background.Go(func() { p.keepBackups(life, cfg) })
 	background.Go(func() { p.pool.KeepChecking(life) })
+	background.Go(func() { p.pool.FollowOthers(life) })
 	background.Go(func() { p.runs.FollowExits(life) })
 	background.Go(func() { p.api.FollowChanges(life) })
 	background.Go(func() { p.schedules.StartWithServer(life) })

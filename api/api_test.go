@@ -186,7 +186,8 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	must(rs.RecoverDeletions(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { a.srv.Serve(listener) }) //nolint:errcheck // it ends with the server
-	goAll(ctx, &wg, a.srv.FollowKeys, a.srv.FollowChanges, px.KeepChecking, rs.FollowExits, a.srv.schedules.Keep, a.srv.webhooks.Keep)
+	goAll(ctx, &wg, a.srv.FollowKeys, a.srv.FollowChanges, px.KeepChecking, px.FollowOthers, rs.FollowExits, a.srv.schedules.Keep,
+		a.srv.webhooks.Keep)
 	a.stop = sync.OnceValue(func() error {
 		defer st.Close()
 		defer node.Leave()

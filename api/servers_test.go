@@ -1,14 +1,22 @@
 package api
 
 import (
+	"context"
 	"crypto/rand"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"warren/pool"
 	"warren/store"
 	"warren/testnet"
 )
@@ -123,4 +131,93 @@ func TestKeysWithoutEvents(t *testing.T) {
 	}
 	db.Start()
 	waitFor(t, "keys to count again", func() bool { return a.as(other).do(t, "GET", "/profiles", nil).status == 200 })
+}
+
+// TestChecksOfTwoServers: of two servers that find the same proxies due, one checks them, once. A round that one of them leaves is taken on
+// by the other.
+func TestChecksOfTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newServers(t, testnet.Postgres(t), 2, checkingURL)
+	m := both[0].pool(t, "default", 30, nil)
+	for round := range 3 {
+		at := time.Now().Add(time.Duration(round) * 2 * time.Hour)
+		var checking sync.WaitGroup
+		for _, a := range both {
+			checking.Go(func() {
+				if err := a.srv.pool.CheckDue(context.Background(), "default", time.Hour, at); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		checking.Wait()
+	}
+	for _, id := range m.ids {
+		if n := len(both[0].history(t, id)); n != 3 {
+			t.Errorf("a proxy was checked %d times in 3 rounds", n)
+		}
+	}
+
+	over, end := context.WithCancel(t.Context())
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		called, err := both[0].store.Alone(over, "a duty", func(ctx context.Context) error {
+			close(begun)
+			<-ctx.Done()
+			return nil
+		})
+		if !called {
+			err = fmt.Errorf("it was not called")
+		}
+		ended <- err
+	}()
+	<-begun
+	nothing := func(context.Context) error { return nil }
+	if called, err := both[1].store.Alone(t.Context(), "a duty", nothing); called || err != nil {
+		t.Errorf("while the other server does it: %v %v", called, err)
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if called, err := both[1].store.Alone(t.Context(), "a duty", nothing); !called || err != nil {
+		t.Errorf("after the other server: %v %v", called, err)
+	}
+}
+
+// TestRotateOnTwoServers: one of several rotations of a proxy at once is done, at whichever server they are asked for. The others are
+// refused, as those at one server are.
+func TestRotateOnTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newServers(t, testnet.Postgres(t), 2, checkingURL)
+	m := both[0].pool(t, "default", 1, nil)
+	var calls atomic.Int64
+	seller := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		m.exit.Store(new(fmt.Sprintf("198.18.7.%d", calls.Add(1))))
+	}))
+	t.Cleanup(seller.Close)
+	both[0].do(t, "PUT", "/proxies/"+m.ids[0], map[string]any{"rotateUrl": seller.URL}).want(t, 200)
+
+	third := pool.New(t.Context(), pool.Config{}, slog.New(slog.DiscardHandler), both[1].store, both[1].srv.events, nil)
+	before := both[1].srv.events.Subscribers()
+	go third.FollowOthers(t.Context())
+	waitFor(t, "it follows", func() bool { return both[1].srv.events.Subscribers() > before })
+
+	answers := make(chan *answer)
+	for i := range 6 {
+		go func() { answers <- both[i%2].do(t, "POST", "/proxies/"+m.ids[0]+"/rotate", nil) }()
+	}
+	done := 0
+	for range 6 {
+		if r := <-answers; r.status == 200 {
+			done++
+		} else {
+			r.refused(t, 429, "rate_limited")
+		}
+	}
+	if done != 1 || calls.Load() != 1 {
+		t.Errorf("%d were done, the address was called %d times; want one of each", done, calls.Load())
+	}
+	if got := third.AwaitMoves(t.Context()); !slices.Equal(got, []pool.Move{{Workspace: "default", ProxyID: m.ids[0]}}) {
+		t.Errorf("another server knows of %v", got)
+	}
 }

@@ -167,6 +167,13 @@ func (p *Pool) saveCheck(ctx context.Context, px Proxy, many bool, res proxy.Res
 		if err != nil {
 			return err
 		}
+		if p.store.Shared() { // of no server's clock, since all of them go by it
+			at, err := q.DatabaseTime(ctx)
+			if err != nil {
+				return err
+			}
+			c.CheckedAt = time.UnixMilli(at).UTC()
+		}
 		kept = true
 		return writeCheck(ctx, q, px, c, was)
 	})
@@ -246,7 +253,7 @@ func (p *Pool) publish(px Proxy, many bool, c *Check, was store.GetProxyCheckedR
 		publish("proxy.returned", returnedEvent{c.ExitIP, px.ID})
 	}
 	if c.ExitChanged {
-		publish("proxy.exit_changed", movedEvent{was.ExitIP, c.ExitIP, px.ID})
+		publish(exitChanged, movedEvent{was.ExitIP, c.ExitIP, px.ID})
 		p.moves.add(Move{px.WorkspaceID, px.ID})
 	}
 }

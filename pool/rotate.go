@@ -78,9 +78,13 @@ func (p *Pool) rotate(ctx context.Context, s store.Scope, id string) (*Rotation,
 
 // beginRotation refuses a rotation that follows the last one too soon, because that may be still in progress.
 func (p *Pool) beginRotation(ctx context.Context, s store.Scope, px Proxy) error {
-	at := time.Now().UnixMilli()
+	begun, err := p.now(ctx)
+	if err != nil {
+		return err
+	}
+	at := begun.UnixMilli()
 	var n int64
-	err := p.store.Write(ctx, func(q *store.Queries) (err error) {
+	err = p.store.Write(ctx, func(q *store.Queries) (err error) {
 		n, err = q.BeginProxyRotation(ctx, store.BeginProxyRotationParams{ID: px.ID, Now: at,
 			Before: at - p.cfg.RotateEvery.Milliseconds(), Workspaces: s.Filter()})
 		return err

@@ -110,6 +110,11 @@ func (p *Pool) checkDue(ctx context.Context, underway *sync.Map, wg *sync.WaitGr
 		p.logFailed(ctx, err)
 		return
 	}
+	at, err := p.now(ctx)
+	if err != nil {
+		p.logFailed(ctx, err)
+		return
+	}
 	for _, workspace := range ids {
 		every := p.cfg.Every.in(workspace)
 		if every == 0 {
@@ -120,9 +125,19 @@ func (p *Pool) checkDue(ctx context.Context, underway *sync.Map, wg *sync.WaitGr
 		}
 		wg.Go(func() {
 			defer underway.Delete(workspace)
-			p.logFailed(ctx, p.CheckDue(ctx, workspace, every, time.Now()))
+			p.logFailed(ctx, p.CheckDue(ctx, workspace, every, at))
 		})
 	}
+}
+
+// now returns the time by which checks and rotations are due. Of several servers each takes it from their database, so that no clock is
+// ahead.
+func (p *Pool) now(ctx context.Context) (time.Time, error) {
+	if !p.store.Shared() {
+		return time.Now(), nil
+	}
+	at, err := p.store.Read().DatabaseTime(ctx)
+	return time.UnixMilli(at), err
 }
 
 func (p *Pool) logFailed(ctx context.Context, err error) {
@@ -134,13 +149,29 @@ func (p *Pool) logFailed(ctx context.Context, err error) {
 // maxDue is how many proxies of a workspace one round checks; the next round checks the rest.
 const maxDue = 1000
 
-// CheckDue checks the due proxies of a workspace. A check in the future was written while the clock was wrong, so such a
-// proxy is due too.
+// CheckDue checks the due proxies of a workspace, unless another server of the database does.
 func (p *Pool) CheckDue(ctx context.Context, workspace string, every time.Duration, at time.Time) error {
+	targets, err := p.listDue(ctx, workspace, every, at)
+	if err != nil || len(targets) == 0 {
+		return err
+	}
+	_, err = p.store.Alone(ctx, "checks of "+workspace, func(ctx context.Context) error {
+		if p.store.Shared() { // another server may have checked them in the meantime
+			if targets, err = p.listDue(ctx, workspace, every, at); err != nil || len(targets) == 0 {
+				return err
+			}
+		}
+		return p.CheckMany(ctx, targets, func(*Check) {})
+	})
+	return err
+}
+
+// listDue returns the due proxies of a workspace. A check in the future was written while the clock was wrong, so such a proxy is due too.
+func (p *Pool) listDue(ctx context.Context, workspace string, every time.Duration, at time.Time) (targets []Proxy, err error) {
 	before, q := at.Add(-time.Duration((1-jitter)*float64(every))), p.store.Read()
 	rows, err := q.ListProxiesDue(ctx, store.ListProxiesDueParams{WorkspaceID: workspace, Before: before.UnixMilli(), Limit: maxDue})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(row store.ListProxiesDueRow) bool {
 		return due(row.ID, time.UnixMilli(row.CheckedAt), every).After(at)
@@ -148,18 +179,14 @@ func (p *Pool) CheckDue(ctx context.Context, workspace string, every time.Durati
 	ahead, err := q.ListProxiesCheckedAhead(ctx, store.ListProxiesCheckedAheadParams{WorkspaceID: workspace,
 		Now: at.UnixMilli(), Limit: maxDue})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, row := range ahead {
 		rows = append(rows, store.ListProxiesDueRow(row))
 	}
-	var targets []Proxy
 	for _, row := range rows {
 		targets = append(targets, p.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID,
 			Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
-	if len(targets) == 0 {
-		return nil
-	}
-	return p.CheckMany(ctx, targets, func(*Check) {})
+	return targets, nil
 }

@@ -55,3 +55,13 @@ ORDER BY runs.id;
 -- SettleProfilesOfNode stops the profiles of a server that is gone, of whose run there is no record.
 UPDATE profiles SET status = 'stopped'
 WHERE node_id = CAST(@node_id AS TEXT) AND status IN ('starting', 'running', 'stopping');
+
+-- name: TakeDuty :execrows
+-- TakeDuty takes a duty for so many milliseconds, or keeps it. It affects no row if somebody else has it.
+INSERT INTO duties (name, holder, until)
+VALUES (@name, @holder, CAST(unixepoch('subsec') * 1000 AS INTEGER) + CAST(@span AS INTEGER))
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE duties.holder = excluded.holder OR duties.until <= CAST(unixepoch('subsec') * 1000 AS INTEGER);
+
+-- name: LeaveDuty :execrows
+DELETE FROM duties WHERE name = @name AND holder = @holder;

@@ -49,6 +49,12 @@ type Deleted struct {
 	At          int64
 }
 
+type Duty struct {
+	Name   string
+	Holder string
+	Until  int64
+}
+
 type Extension struct {
 	ID                  string
 	WorkspaceID         string

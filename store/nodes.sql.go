@@ -150,6 +150,23 @@ func (q *Queries) GetNode(ctx context.Context, id string) (Node, error) {
 	return i, err
 }
 
+const leaveDuty = `-- name: LeaveDuty :execrows
+DELETE FROM duties WHERE name = ?1 AND holder = ?2
+`
+
+type LeaveDutyParams struct {
+	Name   string
+	Holder string
+}
+
+func (q *Queries) LeaveDuty(ctx context.Context, arg LeaveDutyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, leaveDuty, arg.Name, arg.Holder)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const listNodes = `-- name: ListNodes :many
 SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining, schema FROM nodes ORDER BY name, id
 `
@@ -276,6 +293,28 @@ type StopNodeParams struct {
 // StopNode records that the server ended in order.
 func (q *Queries) StopNode(ctx context.Context, arg StopNodeParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, stopNode, arg.Running, arg.ID, arg.Incarnation)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const takeDuty = `-- name: TakeDuty :execrows
+INSERT INTO duties (name, holder, until)
+VALUES (?1, ?2, CAST(unixepoch('subsec') * 1000 AS INTEGER) + CAST(?3 AS INTEGER))
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE duties.holder = excluded.holder OR duties.until <= CAST(unixepoch('subsec') * 1000 AS INTEGER)
+`
+
+type TakeDutyParams struct {
+	Name   string
+	Holder string
+	Span   int64
+}
+
+// TakeDuty takes a duty for so many milliseconds, or keeps it. It affects no row if somebody else has it.
+func (q *Queries) TakeDuty(ctx context.Context, arg TakeDutyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, takeDuty, arg.Name, arg.Holder, arg.Span)
 	if err != nil {
 		return 0, err
 	}

@@ -163,7 +163,10 @@ func rowsSince() map[int64][]string {
 				`'[{"version":"156"}]', '{"zone":"a"}', 1)`,
 		},
 		22: {"UPDATE nodes SET schema = 22 WHERE id = 'n'"},
-		23: {"UPDATE schedules SET node_id = 'n'"},
+		23: {
+			"UPDATE schedules SET node_id = 'n'",
+			"INSERT INTO duties (name, holder, until) VALUES ('d', 'h', 1)",
+		},
 	}
 }
 

@@ -2,3 +2,9 @@
 -- What must happen once where several servers share a database. schema.sql gives the reasons.
 
 ALTER TABLE schedules ADD COLUMN node_id TEXT NOT NULL DEFAULT '';
+
+CREATE TABLE duties (
+    name   TEXT    NOT NULL PRIMARY KEY,
+    holder TEXT    NOT NULL,
+    until  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,3 +1,9 @@
 -- What must happen once where several servers share a database. schema.sql gives the reasons.
 
 ALTER TABLE schedules ADD COLUMN node_id TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+CREATE TABLE duties (
+    name   TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    holder TEXT COLLATE "C" NOT NULL,
+    until  BIGINT NOT NULL
+);

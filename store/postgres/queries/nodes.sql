@@ -52,3 +52,11 @@ ORDER BY runs.id;
 -- name: SettleProfilesOfNode :execrows
 UPDATE profiles SET status = 'stopped'
 WHERE node_id = $1::text AND status IN ('starting', 'running', 'stopping');
+
+-- name: TakeDuty :execrows
+INSERT INTO duties (name, holder, until) VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $3::bigint)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE duties.holder = excluded.holder OR duties.until <= (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+
+-- name: LeaveDuty :execrows
+DELETE FROM duties WHERE name = $1 AND holder = $2;
