@@ -44,6 +44,17 @@ WHERE id = @id
 -- name: ListAllWebhooks :many
 SELECT * FROM webhooks;
 
+-- name: WebhooksState :one
+-- WebhooksState returns what is another after each change of a webhook that a sender goes by: their number, their revisions and the newest.
+SELECT count(*) AS number, CAST(coalesce(sum(revision), 0) AS INTEGER) AS revisions, CAST(coalesce(max(id), '') AS TEXT) AS newest
+FROM webhooks;
+
+-- name: ListWebhooksDue :many
+-- ListWebhooksDue returns the webhooks that have deliveries which are due at a time.
+SELECT id FROM webhooks WHERE EXISTS (
+    SELECT 1 FROM webhook_deliveries AS due
+    WHERE due.webhook_id = webhooks.id AND due.state = 'pending' AND due.next_at <= CAST(@now AS INTEGER));
+
 -- name: SetWebhookFailing :execrows
 -- SetWebhookFailing notes that a webhook failed at a time, since another; NULL for both: it succeeded.
 UPDATE webhooks SET failing_since = sqlc.narg(failing_since), failed_at = sqlc.narg(failed_at) WHERE id = @id AND enabled = 1;
@@ -58,11 +69,13 @@ UPDATE webhooks SET dropped = dropped + CAST(@more AS INTEGER), dropped_at = @dr
 
 -- name: InsertDeliveries :exec
 -- InsertDeliveries enqueues a JSON array of [webhook, id, event, type, body], from Queries.AddDeliveries. Webhooks that are gone get none.
+-- What is there already stays: the answer to its COMMIT was lost.
 INSERT INTO webhook_deliveries (webhook_id, id, event_id, type, body, next_at, planned_at, created_at)
 SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'),
     json_extract(value, '$[4]'), CAST(@now AS INTEGER), CAST(@now AS INTEGER), CAST(@now AS INTEGER)
 FROM json_each(CAST(@deliveries AS TEXT))
-WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = json_extract(value, '$[0]'));
+WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = json_extract(value, '$[0]'))
+ON CONFLICT (webhook_id, id) DO NOTHING;
 
 -- name: ListDeliveriesDue :many
 -- ListDeliveriesDue returns the deliveries of a webhook that are due at a time, the longest due first.

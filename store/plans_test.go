@@ -21,6 +21,8 @@ var plainScans = map[string]string{
 	"countSchedules":     "schedules are few",
 	"countWebhooks":      "webhooks are few",
 	"listAllWebhooks":    "webhooks are few",
+	"webhooksState":      "webhooks are few",
+	"listWebhooksDue":    "webhooks are few",
 	"listNodes":          "nodes are few",
 	"listOpenRunsOfNode": "sorts the runs of a server that is removed",
 	"interruptSchedules": "schedules are few, and it is done once, at the boot",

@@ -31,6 +31,8 @@ var internalQueries = map[string]string{
 	"InterruptSchedules":      "the boot, of every workspace",
 	"InsertWebhook":           "the row names its workspace, which the caller has checked against the key",
 	"ListAllWebhooks":         "the sender of webhooks, of every workspace; each is told of its own",
+	"WebhooksState":           "the sender of webhooks, of every workspace; it is only numbers and an id",
+	"ListWebhooksDue":         "what is due, of every workspace; each goes to its own webhook",
 	"SetWebhookFailing":       "written by the sender of webhooks, of every workspace",
 	"TurnWebhookOff":          "written by the sender of webhooks, of every workspace",
 	"CountDropped":            "written by the sender of webhooks, of every workspace",

@@ -197,6 +197,7 @@ SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(va
     json_extract(value, '$[4]'), CAST(?1 AS INTEGER), CAST(?1 AS INTEGER), CAST(?1 AS INTEGER)
 FROM json_each(CAST(?2 AS TEXT))
 WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = json_extract(value, '$[0]'))
+ON CONFLICT (webhook_id, id) DO NOTHING
 `
 
 type InsertDeliveriesParams struct {
@@ -205,6 +206,7 @@ type InsertDeliveriesParams struct {
 }
 
 // InsertDeliveries enqueues a JSON array of [webhook, id, event, type, body], from Queries.AddDeliveries. Webhooks that are gone get none.
+// What is there already stays: the answer to its COMMIT was lost.
 func (q *Queries) InsertDeliveries(ctx context.Context, arg InsertDeliveriesParams) error {
 	_, err := q.db.ExecContext(ctx, insertDeliveries, arg.Now, arg.Deliveries)
 	return err
@@ -585,6 +587,36 @@ func (q *Queries) ListWebhooks(ctx context.Context, arg ListWebhooksParams) ([]W
 	return items, nil
 }
 
+const listWebhooksDue = `-- name: ListWebhooksDue :many
+SELECT id FROM webhooks WHERE EXISTS (
+    SELECT 1 FROM webhook_deliveries AS due
+    WHERE due.webhook_id = webhooks.id AND due.state = 'pending' AND due.next_at <= CAST(?1 AS INTEGER))
+`
+
+// ListWebhooksDue returns the webhooks that have deliveries which are due at a time.
+func (q *Queries) ListWebhooksDue(ctx context.Context, now int64) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listWebhooksDue, now)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const nextDelivery = `-- name: NextDelivery :many
 SELECT next_at, planned_at FROM webhook_deliveries
 WHERE webhook_id = ?1 AND state = 'pending' AND next_at > CAST(?2 AS INTEGER)
@@ -810,5 +842,24 @@ func (q *Queries) UpdateWebhook(ctx context.Context, arg UpdateWebhookParams) (W
 		&i.CreatedAt,
 		&i.UpdatedAt,
 	)
+	return i, err
+}
+
+const webhooksState = `-- name: WebhooksState :one
+SELECT count(*) AS number, CAST(coalesce(sum(revision), 0) AS INTEGER) AS revisions, CAST(coalesce(max(id), '') AS TEXT) AS newest
+FROM webhooks
+`
+
+type WebhooksStateRow struct {
+	Number    int64
+	Revisions int64
+	Newest    string
+}
+
+// WebhooksState returns what is another after each change of a webhook that a sender goes by: their number, their revisions and the newest.
+func (q *Queries) WebhooksState(ctx context.Context) (WebhooksStateRow, error) {
+	row := q.db.QueryRowContext(ctx, webhooksState)
+	var i WebhooksStateRow
+	err := row.Scan(&i.Number, &i.Revisions, &i.Newest)
 	return i, err
 }

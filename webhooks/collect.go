@@ -106,6 +106,9 @@ func (s *Sender) collect(ctx context.Context) {
 			<-s.queue.change
 			continue
 		}
+		if len(batch) > 0 {
+			s.renew(ctx)
+		}
 		all := s.deliveriesOf(batch)
 		if len(all) > 0 && !s.enqueue(ctx, all) {
 			return
@@ -120,9 +123,10 @@ func (s *Sender) collect(ctx context.Context) {
 // enqueue writes deliveries, again and again until the database takes them. It reports false when the database is closed.
 func (s *Sender) enqueue(ctx context.Context, all []store.NewDelivery) bool {
 	for {
-		err := s.store.Write(ctx, func(q *store.Queries) error {
-			return q.AddDeliveries(ctx, time.Now().UnixMilli(), all)
-		})
+		at, err := s.now(ctx)
+		if err == nil {
+			err = s.store.Write(ctx, func(q *store.Queries) error { return q.AddDeliveries(ctx, at.UnixMilli(), all) })
+		}
 		switch {
 		case err == nil:
 			ids := make([]string, len(all))

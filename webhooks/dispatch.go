@@ -138,7 +138,11 @@ func (d *dispatcher) startOn(ctx context.Context, e *endpoint, now time.Time) er
 		return nil
 	}
 	most := free + len(e.underway)
-	due, err := d.sender.store.Read().ListDeliveriesDue(ctx, store.ListDeliveriesDueParams{WebhookID: e.hook.ID, Now: now.UnixMilli(),
+	at, err := d.sender.now(ctx)
+	if err != nil {
+		return err
+	}
+	due, err := d.sender.store.Read().ListDeliveriesDue(ctx, store.ListDeliveriesDueParams{WebhookID: e.hook.ID, Now: at.UnixMilli(),
 		Limit: int64(most)})
 	if err != nil {
 		return err
@@ -159,28 +163,29 @@ func (d *dispatcher) startOn(ctx context.Context, e *endpoint, now time.Time) er
 	if len(due) == most {
 		return nil
 	}
-	return d.planLook(ctx, e, now)
+	return d.planLook(ctx, e, now, at)
 }
 
-// planLook sets when the next delivery of an endpoint is due. Where the clock was set back, it plans anew.
-func (d *dispatcher) planLook(ctx context.Context, e *endpoint, now time.Time) error {
-	next, err := d.sender.store.Read().NextDelivery(ctx, store.NextDeliveryParams{WebhookID: e.hook.ID, Now: now.UnixMilli()})
+// planLook sets when the next delivery of an endpoint is due. Where the clock was set back, it plans anew. at is now by the clock that
+// deliveries go by.
+func (d *dispatcher) planLook(ctx context.Context, e *endpoint, now, at time.Time) error {
+	next, err := d.sender.store.Read().NextDelivery(ctx, store.NextDeliveryParams{WebhookID: e.hook.ID, Now: at.UnixMilli()})
 	switch {
 	case err != nil:
 		return err
 	case len(next) == 0:
 		e.look = now.Add(idleWait)
 		return nil
-	case next[0].PlannedAt > now.Add(clockSlack).UnixMilli():
+	case next[0].PlannedAt > at.Add(clockSlack).UnixMilli():
 		d.sender.log.Warn("the clock was set back, so deliveries are planned anew", "webhook", e.hook.ID)
 		err := d.sender.store.Write(ctx, func(q *store.Queries) error {
-			return store.ErrorOf(q.ReplanDeliveries(ctx, store.ReplanDeliveriesParams{WebhookID: e.hook.ID, Now: now.UnixMilli(),
-				Slack: now.Add(clockSlack).UnixMilli()}))
+			return store.ErrorOf(q.ReplanDeliveries(ctx, store.ReplanDeliveriesParams{WebhookID: e.hook.ID, Now: at.UnixMilli(),
+				Slack: at.Add(clockSlack).UnixMilli()}))
 		})
 		e.look = time.Time{}
 		return err
 	}
-	e.look = now.Add(min(time.UnixMilli(next[0].NextAt).Sub(now), maxWait))
+	e.look = now.Add(min(time.UnixMilli(next[0].NextAt).Sub(at), maxWait))
 	return nil
 }
 

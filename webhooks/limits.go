@@ -93,6 +93,12 @@ func (r *room) drop(ctx context.Context, s *Sender, h *hook) {
 
 // dropOldest deletes the oldest pending deliveries, so many at most, and returns how many.
 func (s *Sender) dropOldest(ctx context.Context, id string, most int64) (dropped int64, err error) {
+	if s.store.Shared() { // another server may drop some, too
+		n, err := s.store.Read().CountPending(ctx, id)
+		if most = min(most, n-MaxPending); err != nil || most <= 0 {
+			return 0, err
+		}
+	}
 	ids, err := s.store.Read().ListOldestPending(ctx, store.ListOldestPendingParams{WebhookID: id, Limit: most})
 	if err != nil || len(ids) == 0 {
 		return 0, err

@@ -30,10 +30,12 @@ const maxTries = 2 * maxAttempts
 
 // record writes what an attempt came to, and turns a webhook off that is gone or has failed for too long.
 func (s *Sender) record(ctx context.Context, h *hook, row store.WebhookDelivery, a Attempt, pause time.Duration) error {
-	now := time.Now()
+	now, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
 	p := store.RecordDeliveryParams{WebhookID: row.WebhookID, ID: row.ID, Attempts: row.Attempts + 1, State: Delivered,
 		NextAt: row.NextAt, PlannedAt: row.PlannedAt}
-	var err error
 	if p.Tries, err = addTry(row.Tries, a); err != nil {
 		return err
 	}
@@ -117,8 +119,12 @@ func Attempts(tries string) ([]Attempt, error) {
 
 // Replay enqueues a delivery of a webhook again, with the id that it had. The webhook must be enabled.
 func (s *Sender) Replay(ctx context.Context, webhook, delivery string) (row store.WebhookDelivery, err error) {
+	at, err := s.now(ctx)
+	if err != nil {
+		return row, err
+	}
 	err = s.store.Write(ctx, func(q *store.Queries) (err error) {
-		row, err = q.ReplayDelivery(ctx, store.ReplayDeliveryParams{WebhookID: webhook, ID: delivery, Now: time.Now().UnixMilli()})
+		row, err = q.ReplayDelivery(ctx, store.ReplayDeliveryParams{WebhookID: webhook, ID: delivery, Now: at.UnixMilli()})
 		return err
 	})
 	if errors.Is(err, store.ErrNoRow) {

@@ -20,6 +20,9 @@ import (
 	"warren/store"
 )
 
+// Of several servers of a database each enqueues its own events, by the webhooks as they are then. One of them at a time delivers, so that
+// the order and the limits of an endpoint are those of one server. It looks each second for what the others have enqueued.
+//
 // The database holds what is to be delivered. An event is in memory until its deliveries are written, some hundredths of a
 // second. What is written is tried until an endpoint takes it, at least once, over restarts of the server.
 
@@ -49,7 +52,8 @@ type Sender struct {
 	sub   *events.Subscription
 
 	mu      sync.Mutex
-	touched map[string]bool // webhooks whose deliveries have changed
+	touched map[string]bool        // webhooks whose deliveries have changed
+	state   store.WebhooksStateRow // of the webhooks in hooks, where several servers may change them
 }
 
 // New makes a sender that takes every event of this server from now on: of several servers each tells of its own. Keep runs it.
@@ -70,6 +74,10 @@ func (s *Sender) Keep(ctx context.Context) {
 	defer collecting.Wait()
 	collecting.Go(s.receive)
 	collecting.Go(func() { s.collect(context.WithoutCancel(ctx)) })
+	if s.store.Shared() {
+		s.deliverAlone(ctx)
+		return
+	}
 	newDispatcher(s).run(ctx)
 }
 
@@ -104,8 +112,21 @@ func (all *hooks) listeners(e events.Entry) (out []*hook) {
 func (s *Sender) Changed(ctx context.Context) error {
 	s.mu.Lock() // so that an older reading does not replace a newer one
 	defer s.mu.Unlock()
+	return s.readHooks(ctx)
+}
+
+// readHooks is Changed. The mutex is held.
+func (s *Sender) readHooks(ctx context.Context) error {
+	if s.store.Shared() { // before the rows: what changes meanwhile is read again
+		state, err := s.store.Read().WebhooksState(ctx)
+		if err != nil {
+			return err
+		}
+		s.state = state
+	}
 	rows, err := s.store.Read().ListAllWebhooks(ctx)
 	if err != nil {
+		s.state = store.WebhooksStateRow{}
 		return err
 	}
 	all := &hooks{byID: map[string]*hook{}, ofWorkspace: map[string][]*hook{}}
@@ -169,8 +190,11 @@ func (h *hook) wants(kind string) bool {
 	return kind == events.Lost || slices.ContainsFunc(h.patterns, func(pattern string) bool { return matches(pattern, kind) })
 }
 
-// sees reports whether an event of a workspace, or for a key alone, may go to any webhook.
+// sees reports whether an event of a workspace, or for a key alone, may go to any webhook. Another server may have made one a moment ago.
 func (s *Sender) sees(workspace, key string) bool {
+	if s.store.Shared() {
+		return true
+	}
 	all := s.hooks.Load()
 	return len(all.ofServer) > 0 || key == "" && all.ofWorkspace[workspace] != nil
 }

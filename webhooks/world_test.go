@@ -25,6 +25,7 @@ type world struct {
 	t      *testing.T
 	dir    string
 	cfg    Config
+	shared store.Options // of a database with other servers
 	store  *store.Store
 	events *events.Log
 	log    *testnet.Buffer
@@ -44,7 +45,11 @@ func newWorld(t *testing.T, cfg Config) *world {
 func (w *world) begin() {
 	w.t.Helper()
 	var err error
-	if w.store, err = store.Open(w.t.Context(), w.dir, store.Options{Database: testnet.DatabaseOf(w.t, w.dir)}); err != nil {
+	o := w.shared
+	if o.Database == "" {
+		o.Database = testnet.DatabaseOf(w.t, w.dir)
+	}
+	if w.store, err = store.Open(w.t.Context(), w.dir, o); err != nil {
 		w.t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(w.log, nil))

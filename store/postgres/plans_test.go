@@ -17,6 +17,7 @@ var plainScans = map[string]string{
 	"CountSchedules":     "schedules are few",
 	"CountTemplates":     "templates are few",
 	"ListAllWebhooks":    "webhooks are few",
+	"WebhooksState":      "webhooks are few",
 	"ListNodes":          "nodes are few",
 	"Totals":             "workspaces are few",
 	"CountKept":          "a backup reads everything anyway",

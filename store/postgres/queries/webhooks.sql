@@ -47,6 +47,15 @@ SELECT id, workspace_id, url, secret, old_secret, old_until, events, enabled, of
     dropped_at, revision, created_at, updated_at
 FROM webhooks;
 
+-- name: WebhooksState :one
+SELECT count(*) AS number, coalesce(sum(revision), 0)::bigint AS revisions, coalesce(max(id), '') AS newest FROM webhooks;
+
+-- name: ListWebhooksDue :many
+-- OFFSET 0 has each webhook looked up in the index. A join would read all that is pending.
+SELECT id FROM webhooks WHERE EXISTS (
+    SELECT 1 FROM webhook_deliveries AS due
+    WHERE due.webhook_id = webhooks.id AND due.state = 'pending' AND due.next_at <= $1::bigint OFFSET 0);
+
 -- name: SetWebhookFailing :execrows
 UPDATE webhooks SET failing_since = $1, failed_at = $2 WHERE id = $3 AND enabled = 1;
 
@@ -62,7 +71,8 @@ UPDATE webhooks SET dropped = dropped + $1::bigint, dropped_at = $2 WHERE id = $
 INSERT INTO webhook_deliveries (webhook_id, id, event_id, type, body, next_at, planned_at, created_at)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, $1::bigint, $1::bigint, $1::bigint
 FROM jsonb_array_elements($2::text::jsonb) AS made (value)
-WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = value ->> 0 OFFSET 0);
+WHERE EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = value ->> 0 OFFSET 0)
+ON CONFLICT (webhook_id, id) DO NOTHING;
 
 -- name: ListDeliveriesDue :many
 SELECT webhook_id, id, event_id, type, body, state, attempts, tries, next_at, planned_at, created_at FROM webhook_deliveries
