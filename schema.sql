@@ -544,6 +544,18 @@ CREATE TABLE duties (
     until  INTEGER NOT NULL  -- by the database's clock; from then on another one may take it
 ) STRICT, WITHOUT ROWID;
 
+-- Unused tickets, and the codes of login links, where servers share this database. With SQLite they are in memory.
+CREATE TABLE tickets (
+    hash  BLOB    NOT NULL PRIMARY KEY CHECK (length(hash) = 32), -- SHA-256
+    key   TEXT    NOT NULL, -- whose rights it has: an id, or the mark of WARREN_API_KEY
+    path  TEXT    NOT NULL, -- of the socket that it opens; '': it is the code of a login link
+    until INTEGER NOT NULL  -- by the database's clock
+) STRICT, WITHOUT ROWID;
+
+-- The tickets of a key, which are limited, and those that are over.
+CREATE INDEX tickets_of_key ON tickets (key);
+CREATE INDEX tickets_until ON tickets (until);
+
 -- Settings of this installation, such as the canary that tells whether the secret key fits.
 CREATE TABLE settings (
     name  TEXT NOT NULL PRIMARY KEY,

@@ -96,7 +96,7 @@ type API struct {
 func New(d Deps) *API {
 	useOurErrors()
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, schedules: d.Schedules, events: d.Events, pool: d.Pool, site: d.Site,
-		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), loginCodes: newTickets(), authFailures: newAuthFailures(),
+		keys: newKeyring(d.Store, d.Config.Key), authFailures: newAuthFailures(),
 		idempotency: newIdempotency(d.Store, d.Log), started: time.Now(),
 		mux: http.NewServeMux(), needs: map[string]store.Right{}, places: map[string]place{}, slow: map[string]bool{},
 		actions:     map[string]string{},
@@ -107,6 +107,7 @@ func New(d Deps) *API {
 		webhooks: d.Webhooks, nodes: d.Nodes,
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
 		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}
+	s.tickets, s.loginCodes = newTickets(s.keys), newTickets(s.keys)
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
 	s.routes()
 	for pattern, action := range auditActions() {

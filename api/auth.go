@@ -216,18 +216,46 @@ func (k *keyring) load(ctx context.Context, key string, hash [32]byte, generatio
 	if err != nil {
 		return nil, err
 	}
+	c, err := k.callerOf(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	k.remember(hash, c, generation)
+	return c, nil
+}
+
+// callerOf returns the holder of a key. It returns unauthorized if that is a session key whose parent is not valid now.
+func (k *keyring) callerOf(ctx context.Context, row store.Key) (*caller, error) {
 	h, err := row.Holder()
 	if err != nil {
 		return nil, err
 	}
 	c := newCaller(h)
 	if row.Parent != nil {
-		if err := k.bindToParent(ctx, c, *row.Parent); err != nil {
-			return nil, err
-		}
+		err = k.bindToParent(ctx, c, *row.Parent)
 	}
-	k.remember(hash, c, generation)
-	return c, nil
+	return c, err
+}
+
+// byMark returns the holder of a key by its mark. It returns unauthorized if the key is not valid now.
+func (k *keyring) byMark(ctx context.Context, mark string) (*caller, error) {
+	if mark == k.environment && mark != "" {
+		k.mu.RLock()
+		defer k.mu.RUnlock()
+		return k.known[k.admin], nil
+	}
+	row, err := k.store.Read().GetKey(ctx, store.GetKeyParams{ID: mark})
+	if errors.Is(err, store.ErrNoRow) || err == nil && row.RevokedAt != nil {
+		return nil, unauthorized()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := k.callerOf(ctx, row)
+	if err == nil && c.Expired() {
+		err = unauthorized()
+	}
+	return c, err
 }
 
 // sessionIdle is how long a session key (session_keys.go) is valid after its last use.

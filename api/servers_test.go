@@ -221,3 +221,59 @@ func TestRotateOnTwoServers(t *testing.T) {
 		t.Errorf("another server knows of %v", got)
 	}
 }
+
+// TestTicketsOfTwoServers: a ticket that one server made opens one socket at another one, once, and nothing at another path. The code of a
+// login link is good at any server, once.
+func TestTicketsOfTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newServers(t, testnet.Postgres(t), 2)
+	one, two := both[0], both[1]
+	profile := two.profile(t)
+	two, _ = two.adopt(t, profile, "default", rand.Text())
+	both[1] = two
+	live := Prefix + "/profiles/" + profile + "/live"
+	key, _ := one.newKey(t, "run")
+	session, _ := one.session(t, one.key)
+	for _, k := range []string{one.key, key, session} {
+		ticket := "warren.ticket." + one.ticketFor(t, k, live)
+		states := make(chan int)
+		for range 4 {
+			go func() {
+				_, status := two.openFromPage(t, live, nil, "warren.live", ticket)
+				states <- status
+			}()
+		}
+		opened := 0
+		for range 4 {
+			if status := <-states; status == 101 {
+				opened++
+			} else if status != 401 {
+				t.Errorf("a ticket that was used: %d", status)
+			}
+		}
+		if opened != 1 {
+			t.Errorf("a ticket opened %d sockets", opened)
+		}
+	}
+	cdp := Prefix + "/profiles/" + profile + "/cdp"
+	if _, status := two.openFromPage(t, cdp, nil, "warren.ticket."+one.ticketFor(t, key, live)); status != 401 {
+		t.Errorf("a ticket for another path: %d", status)
+	}
+
+	for _, k := range []string{one.key, key} {
+		code := one.codeOf(t, k)
+		answers := make(chan *answer)
+		for i := range 6 {
+			go func() { answers <- both[i%2].exchange(t, code) }()
+		}
+		made := 0
+		for range 6 {
+			if r := <-answers; r.status == 201 {
+				made++
+			}
+		}
+		if made != 1 {
+			t.Errorf("a code made %d session keys", made)
+		}
+	}
+}

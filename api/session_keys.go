@@ -18,12 +18,8 @@ import (
 // Creates session keys, which web pages keep in place of the key that a person has. A page gets one for a key, or for the code of a
 // login link. A session key has the rights of its parent, the key that it came from, and ends with it.
 
-const (
-	// maxSessions is how many session keys of one parent are stored, ended ones included.
-	maxSessions = 100
-	// linkTime is how long a login link is valid.
-	linkTime = 10 * time.Minute
-)
+// maxSessions is how many session keys of one parent are stored, ended ones included.
+const maxSessions = 100
 
 // addSession stores a new session key of a parent. trimmed are the ids of others that are gone for it. The error is unauthorized if
 // the parent was revoked or has expired.
@@ -96,7 +92,10 @@ func (s *API) createSessionKey(ctx context.Context, in *sessionKeyRequest) (*cre
 	if in.Body.Code == "" {
 		return nil, unauthorized()
 	}
-	code := s.loginCodes.take(in.Body.Code, "")
+	code, err := s.loginCodes.take(ctx, in.Body.Code, "")
+	if err != nil {
+		return nil, err
+	}
 	if code.caller == nil {
 		return nil, s.rejectCode(ctx)
 	}
@@ -105,7 +104,8 @@ func (s *API) createSessionKey(ctx context.Context, in *sessionKeyRequest) (*cre
 	case problem.Is(err, problem.Unauthorized):
 		return nil, linkGone()
 	case err != nil: // the link was of no use yet
-		s.loginCodes.add(in.Body.Code, code)
+		_, lost := s.loginCodes.add(ctx, in.Body.Code, code)
+		err = errors.Join(err, lost)
 	}
 	return out, err
 }
@@ -161,7 +161,10 @@ func (s *API) createLoginLink(ctx context.Context, _ *struct{}) (*struct{ Body l
 	if c.parent != "" {
 		return nil, noSessionOfSession()
 	}
-	link, ok := s.newLoginLink(requestOf(ctx).base, c)
+	link, ok, err := s.newLoginLink(ctx, requestOf(ctx).base, c)
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, tooManyLinks()
 	}
@@ -169,10 +172,10 @@ func (s *API) createLoginLink(ctx context.Context, _ *struct{}) (*struct{ Body l
 }
 
 // newLoginLink makes a link to the page below base. It returns false when the key has maxTickets of them.
-func (s *API) newLoginLink(base string, c *caller) (loginLinkJSON, bool) {
+func (s *API) newLoginLink(ctx context.Context, base string, c *caller) (link loginLinkJSON, ok bool, err error) {
 	code, until := runs.NewCapability(), time.Now().Add(linkTime)
-	ok := s.loginCodes.add(code, ticket{caller: c, until: until})
-	return loginLinkJSON{base + "/#code=" + code, until.UTC()}, ok
+	ok, err = s.loginCodes.add(ctx, code, ticket{caller: c, until: until})
+	return loginLinkJSON{base + "/#code=" + code, until.UTC()}, ok, err
 }
 
 func tooManyLinks() *problem.Error {
@@ -187,7 +190,10 @@ func (s *API) LoginLink(ctx context.Context) (string, error) {
 	if c == nil || err != nil {
 		return "", err
 	}
-	link, _ := s.newLoginLink(s.base, c)
+	link, _, err := s.newLoginLink(ctx, s.base, c)
+	if err != nil {
+		return "", err
+	}
 	return link.URL, nil
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,26 +13,32 @@ import (
 
 	"warren/problem"
 	"warren/runs"
+	"warren/store"
 )
 
 // Issues tickets, which let web pages open WebSockets: a page cannot set a key on a WebSocket. A ticket is 256 random bits, valid
-// once, for one path, within ticketTime.
+// once, for one path, within ticketTime. Where several servers share the database, it is there, so that each of them takes it.
 
-// ticketTime is how long a ticket is valid.
-const ticketTime = 30 * time.Second
+const (
+	// ticketTime is how long a ticket is valid.
+	ticketTime = 30 * time.Second
+	// linkTime is the same of a login link.
+	linkTime = 10 * time.Minute
+)
 
 // maxTickets is how many unused tickets a key may have.
 const maxTickets = 100
 
-// tickets holds the unused tickets by their SHA-256.
+// tickets holds the unused tickets by their SHA-256: in memory, or in a shared database.
 type tickets struct {
+	keys   *keyring // has that database
 	mu     sync.Mutex
 	byHash map[[sha256.Size]byte]ticket
 }
 
 type ticket struct {
 	caller *caller
-	path   string
+	path   string // empty: it is the code of a login link
 	until  time.Time
 }
 
@@ -41,10 +48,15 @@ func (t ticket) isOver() bool {
 	return now.After(t.until) || now.Round(0).After(t.until.Round(0))
 }
 
-func newTickets() *tickets { return &tickets{byHash: map[[sha256.Size]byte]ticket{}} }
+func newTickets(k *keyring) *tickets {
+	return &tickets{keys: k, byHash: map[[sha256.Size]byte]ticket{}}
+}
 
 // add stores a ticket. It returns false when the key has maxTickets.
-func (ts *tickets) add(secret string, t ticket) bool {
+func (ts *tickets) add(ctx context.Context, secret string, t ticket) (bool, error) {
+	if ts.keys.store.Shared() {
+		return ts.addShared(ctx, secret, t)
+	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	mine := 0
@@ -56,24 +68,72 @@ func (ts *tickets) add(secret string, t ticket) bool {
 		}
 	}
 	if mine >= maxTickets {
-		return false
+		return false, nil
 	}
 	ts.byHash[sha256.Sum256([]byte(secret))] = t
-	return true
+	return true, nil
+}
+
+// addShared is add for a shared database, which has its own clock. Those that are over are deleted.
+func (ts *tickets) addShared(ctx context.Context, secret string, t ticket) (added bool, err error) {
+	hash := sha256.Sum256([]byte(secret))
+	err = ts.keys.store.Write(ctx, func(q *store.Queries) error {
+		added = false
+		if err := store.ErrorOf(q.PurgeTickets(ctx)); err != nil {
+			return err
+		}
+		mine, err := q.CountTickets(ctx, store.CountTicketsParams{Key: t.caller.mark, Path: t.path})
+		if err != nil || mine >= maxTickets {
+			return err
+		}
+		added = true
+		return q.InsertTicket(ctx, store.InsertTicketParams{Hash: hash[:], Key: t.caller.mark, Path: t.path,
+			Span: time.Until(t.until).Milliseconds()})
+	})
+	return added, err
 }
 
 // take returns a ticket and deletes it, even if it is not valid for the path. The zero ticket, without a caller, means that there is
 // no valid one.
-func (ts *tickets) take(secret, path string) ticket {
+func (ts *tickets) take(ctx context.Context, secret, path string) (ticket, error) {
+	if ts.keys.store.Shared() {
+		return ts.takeShared(ctx, secret, path)
+	}
 	hash := sha256.Sum256([]byte(secret))
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t, ok := ts.byHash[hash]
 	delete(ts.byHash, hash)
 	if !ok || t.path != path || t.isOver() {
-		return ticket{}
+		return ticket{}, nil
 	}
-	return t
+	return t, nil
+}
+
+// takeShared is take for a shared database. The caller is as its key is now. What is left of the ticket's time is not known: for one that
+// is put back, it begins anew.
+func (ts *tickets) takeShared(ctx context.Context, secret, path string) (ticket, error) {
+	hash := sha256.Sum256([]byte(secret))
+	var row store.TakeTicketRow
+	err := ts.keys.store.Write(ctx, func(q *store.Queries) (err error) {
+		row, err = q.TakeTicket(ctx, hash[:])
+		return err
+	})
+	if errors.Is(err, store.ErrNoRow) || err == nil && row.Path != path {
+		return ticket{}, nil
+	}
+	if err != nil {
+		return ticket{}, err
+	}
+	c, err := ts.keys.byMark(ctx, row.Key)
+	if problem.Is(err, problem.Unauthorized) {
+		return ticket{}, nil
+	}
+	life := ticketTime
+	if path == "" {
+		life = linkTime
+	}
+	return ticket{caller: c, path: path, until: time.Now().Add(life)}, err
 }
 
 // authenticate returns the caller of a request: by the key, or for a WebSocket upgrade without a key by a ticket. longLived checks
@@ -86,11 +146,11 @@ func (s *API) authenticate(r *http.Request, passed bool) (*caller, error) {
 	if len(offered) != 1 || len(r.Header["Authorization"]) > 0 || !isUpgrade(r) {
 		return s.keys.authenticate(r)
 	}
-	c := s.tickets.take(strings.TrimPrefix(offered[0], runs.TicketProtocol), r.URL.Path).caller
-	if c == nil {
-		return nil, unauthorized()
+	t, err := s.tickets.take(r.Context(), strings.TrimPrefix(offered[0], runs.TicketProtocol), r.URL.Path)
+	if err == nil && t.caller == nil {
+		err = unauthorized()
 	}
-	return c, nil
+	return t.caller, err
 }
 
 // isUpgrade reports whether the request opens a WebSocket (RFC 6455, 4.1).
@@ -150,7 +210,11 @@ func tooManyTickets() *problem.Error {
 
 func (s *API) createTicket(ctx context.Context, in *struct{ Body ticketInput }) (*struct{ Body ticketJSON }, error) {
 	secret, until := runs.NewCapability(), time.Now().Add(ticketTime)
-	if !s.tickets.add(secret, ticket{callerOf(ctx), in.Body.Path, until}) {
+	added, err := s.tickets.add(ctx, secret, ticket{callerOf(ctx), in.Body.Path, until})
+	if err != nil {
+		return nil, err
+	}
+	if !added {
 		return nil, tooManyTickets()
 	}
 	return &struct{ Body ticketJSON }{ticketJSON{secret, until.UTC()}}, nil

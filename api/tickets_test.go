@@ -153,8 +153,11 @@ func TestTicketEndsWithItsKey(t *testing.T) {
 	}
 	h, err := row.Holder()
 	late := newCaller(h)
-	if err != nil || !a.srv.tickets.add("late", ticket{late, live, time.Now().Add(time.Minute)}) {
+	if err != nil {
 		t.Fatal(err)
+	}
+	if ok, err := a.srv.tickets.add(t.Context(), "late", ticket{late, live, time.Now().Add(time.Minute)}); !ok || err != nil {
+		t.Fatal(ok, err)
 	}
 	if _, status := a.openFromPage(t, live, nil, "warren.live", "warren.ticket.late"); status != 401 {
 		t.Errorf("a late ticket of a revoked key: %d", status)
@@ -183,15 +186,18 @@ func TestManyTickets(t *testing.T) {
 		t.Error("it does not say when to come again")
 	}
 	a.ticketFor(t, a.key, path)
-	ts, c := newTickets(), newCaller(store.Holder{KeyID: "k", Rights: store.AllRights(), Sees: store.All()})
-	ts.add("over", ticket{c, path, time.Now().Add(-time.Millisecond)})
-	if ts.take("over", path).caller != nil {
-		t.Error("a ticket whose time is over is good")
+	ts, c := newTickets(a.srv.keys), newCaller(store.Holder{KeyID: "k", Rights: store.AllRights(), Sees: store.All()})
+	add := func(secret string) {
+		if ok, err := ts.add(t.Context(), secret, ticket{c, path, time.Now().Add(-time.Millisecond)}); !ok || err != nil {
+			t.Fatalf("tickets whose time is over count: %v %v", ok, err)
+		}
+	}
+	add("over")
+	if got, err := ts.take(t.Context(), "over", path); got.caller != nil || err != nil {
+		t.Errorf("a ticket whose time is over is good: %v", err)
 	}
 	for range 2 * maxTickets {
-		if !ts.add(runs.NewCapability(), ticket{c, path, time.Now().Add(-time.Millisecond)}) {
-			t.Fatal("tickets whose time is over count")
-		}
+		add(runs.NewCapability())
 	}
 	if len(ts.byHash) > 1 {
 		t.Errorf("%d tickets whose time is over are kept", len(ts.byHash))

@@ -70,3 +70,21 @@ WHERE parent IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_a
 -- name: HasOwnKeys :one
 -- HasOwnKeys reports whether a key was ever made, other than session keys.
 SELECT EXISTS (SELECT 1 FROM keys WHERE parent IS NULL);
+
+-- name: InsertTicket :exec
+-- InsertTicket keeps a ticket for so many milliseconds.
+INSERT INTO tickets (hash, key, path, until)
+VALUES (@hash, @key, @path, CAST(unixepoch('subsec') * 1000 AS INTEGER) + CAST(@span AS INTEGER));
+
+-- name: TakeTicket :one
+-- TakeTicket deletes a ticket and returns it. It returns no row if there is none, or if it is over.
+DELETE FROM tickets WHERE hash = @hash AND until > CAST(unixepoch('subsec') * 1000 AS INTEGER)
+RETURNING key, path;
+
+-- name: CountTickets :one
+-- CountTickets counts the tickets of a key, or the codes of its login links for an empty path.
+SELECT count(*) FROM tickets WHERE key = @key AND (path = CAST(@path AS TEXT) OR path <> '' AND CAST(@path AS TEXT) <> '');
+
+-- name: PurgeTickets :execrows
+-- PurgeTickets deletes those that are over.
+DELETE FROM tickets WHERE until <= CAST(unixepoch('subsec') * 1000 AS INTEGER);

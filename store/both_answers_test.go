@@ -230,7 +230,7 @@ func tableRows(t *testing.T, tx *sql.Tx, table string) (out []string) {
 			switch column := table + "." + name; column {
 			case "proxy_checks.seq", "deleted.at":
 				continue
-			case "packs.seen_at", "nodes.beat_at", "nodes.started_at", "duties.until":
+			case "packs.seen_at", "nodes.beat_at", "nodes.started_at", "duties.until", "tickets.until":
 				values[i] = seen(values[i].(int64))
 			}
 			if b, ok := values[i].([]byte); ok {

@@ -72,7 +72,7 @@ func (e *twins) settle(v reflect.Value) {
 }
 
 func (e *twins) bytes(query, field string) []byte {
-	if field == "Hash" && strings.Contains(query, "Key") || query == "GetKeyByHash" {
+	if field == "Hash" || query == "GetKeyByHash" || query == "TakeTicket" {
 		return []byte(strings.Repeat(e.one("a", "b", "c", "d"), 32))
 	}
 	if (field == "Password" || field == "RotateSealed" || field == "OldSecret" || field == "Answer") && e.rng.IntN(2) == 0 {
@@ -154,6 +154,8 @@ func (e *twins) text(query, field string) string {
 		return e.one(of...)
 	}
 	switch field {
+	case "NodeID": // mostly, a schedule has not run on any server
+		return e.one("", "a", "b")
 	case "Ids", "Names", "Workspaces", "Except", "Tags", "StartURLs", "AllowLocal", "FallbackProxyIDs", "AllowHosts", "DenyHosts",
 		"LocalhostVia", "Args", "Scopes", "Events", "ProxyIDs", "ProfileIDs", "Permissions", "OptionalPermissions", "Hosts",
 		"OptionalHosts":

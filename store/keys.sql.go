@@ -22,6 +22,23 @@ func (q *Queries) CountKeys(ctx context.Context, workspaces *string) (int64, err
 	return count, err
 }
 
+const countTickets = `-- name: CountTickets :one
+SELECT count(*) FROM tickets WHERE key = ?1 AND (path = CAST(?2 AS TEXT) OR path <> '' AND CAST(?2 AS TEXT) <> '')
+`
+
+type CountTicketsParams struct {
+	Key  string
+	Path string
+}
+
+// CountTickets counts the tickets of a key, or the codes of its login links for an empty path.
+func (q *Queries) CountTickets(ctx context.Context, arg CountTicketsParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countTickets, arg.Key, arg.Path)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countUsableKeys = `-- name: CountUsableKeys :one
 SELECT count(*) FROM keys
 WHERE parent IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > CAST(?1 AS INTEGER))
@@ -148,6 +165,29 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 	return i, err
 }
 
+const insertTicket = `-- name: InsertTicket :exec
+INSERT INTO tickets (hash, key, path, until)
+VALUES (?1, ?2, ?3, CAST(unixepoch('subsec') * 1000 AS INTEGER) + CAST(?4 AS INTEGER))
+`
+
+type InsertTicketParams struct {
+	Hash []byte
+	Key  string
+	Path string
+	Span int64
+}
+
+// InsertTicket keeps a ticket for so many milliseconds.
+func (q *Queries) InsertTicket(ctx context.Context, arg InsertTicketParams) error {
+	_, err := q.db.ExecContext(ctx, insertTicket,
+		arg.Hash,
+		arg.Key,
+		arg.Path,
+		arg.Span,
+	)
+	return err
+}
+
 const listKeys = `-- name: ListKeys :many
 SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at, parent FROM keys
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
@@ -236,6 +276,19 @@ func (q *Queries) ListValidKeys(ctx context.Context, ids string) ([]string, erro
 	return items, nil
 }
 
+const purgeTickets = `-- name: PurgeTickets :execrows
+DELETE FROM tickets WHERE until <= CAST(unixepoch('subsec') * 1000 AS INTEGER)
+`
+
+// PurgeTickets deletes those that are over.
+func (q *Queries) PurgeTickets(ctx context.Context) (int64, error) {
+	result, err := q.db.ExecContext(ctx, purgeTickets)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const revokeKey = `-- name: RevokeKey :execrows
 UPDATE keys SET revoked_at = CAST(?1 AS INTEGER) WHERE id = ?2 AND revoked_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
@@ -308,6 +361,24 @@ func (q *Queries) RevokeSessionsOf(ctx context.Context, arg RevokeSessionsOfPara
 		return nil, err
 	}
 	return items, nil
+}
+
+const takeTicket = `-- name: TakeTicket :one
+DELETE FROM tickets WHERE hash = ?1 AND until > CAST(unixepoch('subsec') * 1000 AS INTEGER)
+RETURNING key, path
+`
+
+type TakeTicketRow struct {
+	Key  string
+	Path string
+}
+
+// TakeTicket deletes a ticket and returns it. It returns no row if there is none, or if it is over.
+func (q *Queries) TakeTicket(ctx context.Context, hash []byte) (TakeTicketRow, error) {
+	row := q.db.QueryRowContext(ctx, takeTicket, hash)
+	var i TakeTicketRow
+	err := row.Scan(&i.Key, &i.Path)
+	return i, err
 }
 
 const touchKey = `-- name: TouchKey :execrows

@@ -304,6 +304,13 @@ type Template struct {
 	UpdatedAt   int64
 }
 
+type Ticket struct {
+	Hash  []byte
+	Key   string
+	Path  string
+	Until int64
+}
+
 type Traffic struct {
 	RunID       string
 	ProxyID     string

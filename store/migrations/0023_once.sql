@@ -8,3 +8,13 @@ CREATE TABLE duties (
     holder TEXT    NOT NULL,
     until  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tickets (
+    hash  BLOB    NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
+    key   TEXT    NOT NULL,
+    path  TEXT    NOT NULL,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX tickets_of_key ON tickets (key);
+CREATE INDEX tickets_until ON tickets (until);

@@ -7,3 +7,13 @@ CREATE TABLE duties (
     holder TEXT COLLATE "C" NOT NULL,
     until  BIGINT NOT NULL
 );
+
+CREATE TABLE tickets (
+    hash  BYTEA NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
+    key   TEXT COLLATE "C" NOT NULL,
+    path  TEXT COLLATE "C" NOT NULL,
+    until BIGINT NOT NULL
+);
+
+CREATE INDEX tickets_of_key ON tickets (key);
+CREATE INDEX tickets_until ON tickets (until);

@@ -65,3 +65,18 @@ WHERE parent IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_a
 
 -- name: HasOwnKeys :one
 SELECT EXISTS (SELECT 1 FROM keys WHERE parent IS NULL)::int::bigint;
+
+-- name: InsertTicket :exec
+INSERT INTO tickets (hash, key, path, until)
+VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $4::bigint);
+
+-- name: TakeTicket :one
+DELETE FROM tickets WHERE hash = $1 AND until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+RETURNING key, path;
+
+-- name: CountTickets :one
+SELECT count(*) FROM tickets WHERE key = $1 AND (path = $2::text OR path <> '' AND $2::text <> '');
+
+-- name: PurgeTickets :execrows
+-- now_ms is that of one moment, so that the index is read.
+DELETE FROM tickets WHERE until <= (SELECT now_ms());
