@@ -508,6 +508,7 @@ CREATE TABLE idempotency (
     headers    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(headers)),
     answer     BLOB,                              -- sealed: answers can contain a key that is shown once
     created_at INTEGER NOT NULL,
+    node_id    TEXT    NOT NULL DEFAULT '',      -- the server that has the first request; '': one with a database of its own
     PRIMARY KEY (key_id, idem_key, target)
 ) STRICT, WITHOUT ROWID;
 

@@ -97,7 +97,7 @@ func New(d Deps) *API {
 	useOurErrors()
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, schedules: d.Schedules, events: d.Events, pool: d.Pool, site: d.Site,
 		keys: newKeyring(d.Store, d.Config.Key), authFailures: newAuthFailures(),
-		idempotency: newIdempotency(d.Store, d.Log), started: time.Now(),
+		idempotency: newIdempotency(d.Store, d.Nodes, d.Log), started: time.Now(),
 		mux: http.NewServeMux(), needs: map[string]store.Right{}, places: map[string]place{}, slow: map[string]bool{},
 		actions:     map[string]string{},
 		refusals:    refusals{byKey: map[string]*refusedKey{}},
@@ -159,7 +159,7 @@ func (s *API) Shutdown(ctx context.Context) error {
 // session keys of a former WARREN_API_KEY. It must run before Serve.
 func (s *API) Prepare(ctx context.Context) error {
 	err := s.store.Write(ctx, func(q *store.Queries) error {
-		err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx))
+		err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, s.idempotency.nodes.Owner()))
 		if err != nil || s.store.Shared() { // of several servers each takes the session keys of its own WARREN_API_KEY alone
 			return err
 		}

@@ -22,12 +22,21 @@ import (
 // idempotency replays the first answer to requests with the same Idempotency-Key, for 24 hours. Answers are sealed at rest, because
 // that of a start holds a capability. Limits keep a key from filling the disk: maxSavedAnswers per API key, maxSavedAnswer bytes
 // each, and only a hash of the target. Scopes are checked before.
+//
+// A row has the server of its request. Where several share the database, the same request is refused at the others while that one does it.
 type idempotency struct {
 	store *store.Store
+	nodes servers
 	log   *slog.Logger
 
 	mu       sync.Mutex
 	underway map[string]int // how many requests use each row
+}
+
+// servers are those of a database.
+type servers interface {
+	Owner() string // this one; "": there are no others
+	Lives(ctx context.Context, id string) (bool, error)
 }
 
 const (
@@ -35,8 +44,8 @@ const (
 	maxSavedAnswer  = 64 << 10 // size limit of a stored answer, in bytes
 )
 
-func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
-	return &idempotency{store: st, log: log, underway: map[string]int{}}
+func newIdempotency(st *store.Store, nodes servers, log *slog.Logger) *idempotency {
+	return &idempotency{store: st, nodes: nodes, log: log, underway: map[string]int{}}
 }
 
 // covers reports whether the operation takes an Idempotency-Key: it creates something or starts a browser.
@@ -151,14 +160,27 @@ func (i *idempotency) claim(
 // reserve it. The error is idempotency_conflict while others use the row. If none does, all have saved their answers or freed it.
 func (i *idempotency) readAgain(ctx context.Context, p store.GetIdempotencyParams, first *store.Idempotency) (*store.Idempotency, error) {
 	if !i.isAlone(p) {
-		return nil, keyConflict("The first request with this Idempotency-Key is still running. Ask again when it is done.").
-			After(time.Second)
+		return nil, stillRunning()
+	}
+	elsewhere := false
+	if first.NodeID != i.nodes.Owner() {
+		var err error
+		if elsewhere, err = i.nodes.Lives(ctx, first.NodeID); err != nil {
+			return nil, err
+		}
 	}
 	row, err := i.store.Read().GetIdempotency(ctx, p)
 	if errors.Is(err, store.ErrNoRow) || err == nil && row.CreatedAt != first.CreatedAt {
 		return nil, nil
 	}
+	if err == nil && elsewhere && row.Status == 0 {
+		return nil, stillRunning()
+	}
 	return &row, err
+}
+
+func stillRunning() *problem.Error {
+	return keyConflict("The first request with this Idempotency-Key is still running. Ask again when it is done.").After(time.Second)
 }
 
 // reserve makes the row of this request. If there is one, it returns that.
@@ -166,7 +188,7 @@ func (i *idempotency) reserve(ctx context.Context, p store.GetIdempotencyParams,
 	err = i.store.Write(ctx, func(q *store.Queries) error {
 		first = nil
 		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
-			BodyHash: hash[:], CreatedAt: now()})
+			BodyHash: hash[:], CreatedAt: now(), NodeID: i.nodes.Owner()})
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -275,5 +276,69 @@ func TestTicketsOfTwoServers(t *testing.T) {
 		if made != 1 {
 			t.Errorf("a code made %d session keys", made)
 		}
+	}
+}
+
+// namedServer is one of several servers, which count as gone when others is false.
+type namedServer struct {
+	id     string
+	others *atomic.Bool
+}
+
+func (s namedServer) Owner() string { return s.id }
+
+func (s namedServer) Lives(context.Context, string) (bool, error) { return s.others.Load(), nil }
+
+// TestIdempotencyOfTwoServers: of the same requests at two servers at once one is done, and the others get its answer or are told to wait.
+// After a crash of the server that did it, the other one does not guess. What is settled at the next start is that server's own.
+func TestIdempotencyOfTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newServers(t, testnet.Postgres(t), 2)
+	others := new(atomic.Bool)
+	others.Store(true)
+	for i, a := range both {
+		a.srv.idempotency.nodes = namedServer{fmt.Sprint("node", i), others}
+	}
+	for round := range 5 {
+		key, body := fmt.Sprint("key ", round), fmt.Sprintf(`{"name":"once %d"}`, round)
+		answers := make(chan *answer)
+		for i := range 6 {
+			go func() { answers <- both[i%2].once(t, key, "POST", "/profiles", body) }()
+		}
+		for range 6 {
+			if r := <-answers; r.status != 201 {
+				r.refused(t, 409, "idempotency_conflict")
+				if r.header.Get("Retry-After") == "" {
+					t.Errorf("it does not say when to ask again: %s", r)
+				}
+			}
+		}
+		for _, a := range both {
+			a.once(t, key, "POST", "/profiles", body).want(t, 201).equal(t, "name", fmt.Sprint("once ", round))
+		}
+		both[0].do(t, "GET", "/profiles", nil).want(t, 200).equal(t, "total", float64(round+1))
+	}
+
+	body := `{"name":"left"}`
+	ask := func(a *testAPI) *answer { return a.once(t, "left", "POST", "/profiles", body) }
+	if err := both[0].store.Write(t.Context(), func(q *store.Queries) error {
+		hash := sha256.Sum256([]byte(body))
+		return store.ErrorOf(q.BeginIdempotency(t.Context(), store.BeginIdempotencyParams{KeyID: environmentID, IdemKey: "left",
+			Target: store.IdempotencyTarget("POST", Prefix+"/profiles"), BodyHash: hash[:], CreatedAt: now(), NodeID: "node0"}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if r := ask(both[1]).refused(t, 409, "idempotency_conflict"); r.header.Get("Retry-After") == "" {
+		t.Errorf("while the other server has it: %s", r)
+	}
+	others.Store(false)
+	if r := ask(both[1]).refused(t, 409, "idempotency_conflict"); !strings.Contains(r.text("detail"), "unknown") {
+		t.Errorf("after the end of the other server: %s", r)
+	}
+	for i, want := range []int{409, 201} { // the start of the one, and that of the other
+		if err := both[1-i].srv.Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ask(both[1]).want(t, want)
 	}
 }

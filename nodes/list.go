@@ -137,7 +137,7 @@ type Removed struct {
 }
 
 // Remove deletes the row of a node that is gone, in a transaction. Its open runs are recorded as lost, and its profiles do not run any
-// more. Occurrences of schedules that it ran are interrupted.
+// more. Occurrences of schedules that it ran are interrupted. The keys of requests that it had begun can be used again.
 //
 // Its profiles' data stay its own, since it may come back. With forget they are given up, so that the profiles start anew elsewhere. The
 // error is problem.Missing for an unknown id, and node_alive for a node whose beat moves.
@@ -167,6 +167,9 @@ func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget b
 		return r, err
 	}
 	if err := store.ErrorOf(q.InterruptSchedules(ctx, id)); err != nil {
+		return r, err
+	}
+	if err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, id)); err != nil {
 		return r, err
 	}
 	if r.Profiles, err = q.CountProfilesOfNode(ctx, id); err != nil {

@@ -1,7 +1,7 @@
 -- name: BeginIdempotency :execrows
 -- BeginIdempotency claims a key: one row if it was free, none if GetIdempotency has the first request's.
-INSERT INTO idempotency (key_id, idem_key, target, body_hash, created_at)
-VALUES (@key_id, @idem_key, @target, @body_hash, @created_at)
+INSERT INTO idempotency (key_id, idem_key, target, body_hash, created_at, node_id)
+VALUES (@key_id, @idem_key, @target, @body_hash, @created_at, @node_id)
 ON CONFLICT (key_id, idem_key, target) DO NOTHING;
 
 -- name: GetIdempotency :one
@@ -26,8 +26,8 @@ UPDATE idempotency SET object = @object
 WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0;
 
 -- name: DeleteUnfinishedIdempotency :execrows
--- DeleteUnfinishedIdempotency frees, at boot, the keys of requests that a crash interrupted before they had an effect.
-DELETE FROM idempotency WHERE status = 0 AND object = '';
+-- DeleteUnfinishedIdempotency frees, at boot, the keys of a server's requests that a crash interrupted before they had an effect.
+DELETE FROM idempotency WHERE status = 0 AND object = '' AND node_id IN (CAST(@node_id AS TEXT), '');
 
 -- name: PurgeIdempotency :execrows
 -- PurgeIdempotency deletes answers older than 24 hours.

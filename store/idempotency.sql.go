@@ -10,8 +10,8 @@ import (
 )
 
 const beginIdempotency = `-- name: BeginIdempotency :execrows
-INSERT INTO idempotency (key_id, idem_key, target, body_hash, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5)
+INSERT INTO idempotency (key_id, idem_key, target, body_hash, created_at, node_id)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 ON CONFLICT (key_id, idem_key, target) DO NOTHING
 `
 
@@ -21,6 +21,7 @@ type BeginIdempotencyParams struct {
 	Target    string
 	BodyHash  []byte
 	CreatedAt int64
+	NodeID    string
 }
 
 // BeginIdempotency claims a key: one row if it was free, none if GetIdempotency has the first request's.
@@ -31,6 +32,7 @@ func (q *Queries) BeginIdempotency(ctx context.Context, arg BeginIdempotencyPara
 		arg.Target,
 		arg.BodyHash,
 		arg.CreatedAt,
+		arg.NodeID,
 	)
 	if err != nil {
 		return 0, err
@@ -58,12 +60,12 @@ func (q *Queries) DeleteIdempotency(ctx context.Context, arg DeleteIdempotencyPa
 }
 
 const deleteUnfinishedIdempotency = `-- name: DeleteUnfinishedIdempotency :execrows
-DELETE FROM idempotency WHERE status = 0 AND object = ''
+DELETE FROM idempotency WHERE status = 0 AND object = '' AND node_id IN (CAST(?1 AS TEXT), '')
 `
 
-// DeleteUnfinishedIdempotency frees, at boot, the keys of requests that a crash interrupted before they had an effect.
-func (q *Queries) DeleteUnfinishedIdempotency(ctx context.Context) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deleteUnfinishedIdempotency)
+// DeleteUnfinishedIdempotency frees, at boot, the keys of a server's requests that a crash interrupted before they had an effect.
+func (q *Queries) DeleteUnfinishedIdempotency(ctx context.Context, nodeID string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, deleteUnfinishedIdempotency, nodeID)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +102,7 @@ func (q *Queries) FinishIdempotency(ctx context.Context, arg FinishIdempotencyPa
 }
 
 const getIdempotency = `-- name: GetIdempotency :one
-SELECT key_id, idem_key, target, body_hash, object, status, headers, answer, created_at FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3
+SELECT key_id, idem_key, target, body_hash, object, status, headers, answer, created_at, node_id FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3
 `
 
 type GetIdempotencyParams struct {
@@ -122,6 +124,7 @@ func (q *Queries) GetIdempotency(ctx context.Context, arg GetIdempotencyParams) 
 		&i.Headers,
 		&i.Answer,
 		&i.CreatedAt,
+		&i.NodeID,
 	)
 	return i, err
 }

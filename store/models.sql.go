@@ -84,6 +84,7 @@ type Idempotency struct {
 	Headers   string
 	Answer    []byte
 	CreatedAt int64
+	NodeID    string
 }
 
 type Key struct {

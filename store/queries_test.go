@@ -380,7 +380,7 @@ func TestIdempotencyAndSettings(t *testing.T) {
 	if n := rows(t, s, func(q *Queries) (int64, error) { return q.NoteIdempotency(ctx, note) }); n != 1 {
 		t.Errorf("noted: %d, want 1", n)
 	}
-	if n := rows(t, s, func(q *Queries) (int64, error) { return q.DeleteUnfinishedIdempotency(ctx) }); n != 1 {
+	if n := rows(t, s, func(q *Queries) (int64, error) { return q.DeleteUnfinishedIdempotency(ctx, "n") }); n != 1 {
 		t.Errorf("unfinished: %d, want 1: what made something stays", n)
 	}
 	for _, gone := range []DeleteIdempotencyParams{{KeyID: "k", IdemKey: "under way", Target: "POST /profiles"},

@@ -66,8 +66,10 @@ func asCopied(dump map[string][]string) map[string][]string {
 	for i, row := range dump["profiles"] {
 		dump["profiles"][i] = strings.Replace(row, `node_id=string "n"`, `node_id=<nil> "<nil>"`, 1)
 	}
-	for i, row := range dump["schedules"] {
-		dump["schedules"][i] = strings.Replace(row, `node_id=string "n"`, `node_id=string ""`, 1)
+	for _, table := range []string{"schedules", "idempotency"} {
+		for i, row := range dump[table] {
+			dump[table][i] = strings.Replace(row, `node_id=string "n"`, `node_id=string ""`, 1)
+		}
 	}
 	return dump
 }

@@ -164,7 +164,7 @@ func rowsSince() map[int64][]string {
 		},
 		22: {"UPDATE nodes SET schema = 22 WHERE id = 'n'"},
 		23: {
-			"UPDATE schedules SET node_id = 'n'",
+			"UPDATE schedules SET node_id = 'n'", "UPDATE idempotency SET node_id = 'n'",
 			"INSERT INTO duties (name, holder, until) VALUES ('d', 'h', 1)",
 			"INSERT INTO tickets (hash, key, path, until) VALUES (zeroblob(32), 'k1', '/', 1)",
 		},

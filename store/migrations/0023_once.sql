@@ -1,6 +1,8 @@
 -- +goose Up
 -- What must happen once where several servers share a database. schema.sql gives the reasons.
 
+ALTER TABLE idempotency ADD COLUMN node_id TEXT NOT NULL DEFAULT '';
+
 ALTER TABLE schedules ADD COLUMN node_id TEXT NOT NULL DEFAULT '';
 
 CREATE TABLE duties (

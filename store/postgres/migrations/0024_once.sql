@@ -1,5 +1,7 @@
 -- What must happen once where several servers share a database. schema.sql gives the reasons.
 
+ALTER TABLE idempotency ADD COLUMN node_id TEXT COLLATE "C" NOT NULL DEFAULT '';
+
 ALTER TABLE schedules ADD COLUMN node_id TEXT COLLATE "C" NOT NULL DEFAULT '';
 
 CREATE TABLE duties (

@@ -1,10 +1,10 @@
 -- name: BeginIdempotency :execrows
-INSERT INTO idempotency (key_id, idem_key, target, body_hash, created_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO idempotency (key_id, idem_key, target, body_hash, created_at, node_id)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (key_id, idem_key, target) DO NOTHING;
 
 -- name: GetIdempotency :one
-SELECT key_id, idem_key, target, body_hash, object, status, headers, answer, created_at
+SELECT key_id, idem_key, target, body_hash, object, status, headers, answer, created_at, node_id
 FROM idempotency WHERE key_id = $1 AND idem_key = $2 AND target = $3;
 
 -- name: FinishIdempotency :execrows
@@ -23,7 +23,7 @@ UPDATE idempotency SET object = $1
 WHERE key_id = $2 AND idem_key = $3 AND target = $4 AND status = 0;
 
 -- name: DeleteUnfinishedIdempotency :execrows
-DELETE FROM idempotency WHERE status = 0 AND object = '';
+DELETE FROM idempotency WHERE status = 0 AND object = '' AND node_id IN ($1::text, '');
 
 -- name: PurgeIdempotency :execrows
 DELETE FROM idempotency WHERE created_at < $1::bigint;
