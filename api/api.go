@@ -107,6 +107,7 @@ func New(d Deps) *API {
 		webhooks: d.Webhooks, nodes: d.Nodes,
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings),
 		listsRead: make(chan struct{}, 1), adding: make(chan struct{}, maxAdding), writeTime: writeTime}
+	s.workspaces.shared = d.Store.Shared()
 	s.tickets, s.loginCodes = newTickets(s.keys), newTickets(s.keys)
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
 	s.routes()

@@ -342,3 +342,14 @@ func TestIdempotencyOfTwoServers(t *testing.T) {
 		ask(both[1]).want(t, want)
 	}
 }
+
+// TestWorkspaceOfTwoServers: a workspace that one server has deleted is made anew by a create at another one that knew it.
+func TestWorkspaceOfTwoServers(t *testing.T) {
+	t.Parallel()
+	both := newServers(t, testnet.Postgres(t), 2)
+	for range 3 {
+		id := both[0].profile(t, "workspaceId", "w")
+		both[1].do(t, "DELETE", "/profiles/"+id+"?permanent=true", nil).want(t, 204)
+		both[1].do(t, "DELETE", "/workspaces/w", nil).want(t, 204)
+	}
+}

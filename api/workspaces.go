@@ -21,8 +21,11 @@ import (
 
 // workspaces remembers which workspaces exist, so that a create has no statement for its workspace: that is a tenth of its
 // writing. The transaction that deletes one forgets it, so that a later create makes it anew. A workspace that is gone all the same
-// fails one create, on its foreign key.
-type workspaces struct{ known sync.Map } // ids
+// fails one create, on its foreign key. Where several servers share the database, another one may delete it, so that none is remembered.
+type workspaces struct {
+	known  sync.Map // ids
+	shared bool
+}
 
 // ensure makes a workspace in a transaction unless it is known to exist.
 func (w *workspaces) ensure(ctx context.Context, q *store.Queries, id string, at int64) error {
@@ -34,7 +37,7 @@ func (w *workspaces) ensure(ctx context.Context, q *store.Queries, id string, at
 
 // wrote records whether a transaction with ensure is on disk.
 func (w *workspaces) wrote(id string, err error) {
-	if err != nil {
+	if err != nil || w.shared {
 		w.known.Delete(id)
 		return
 	}

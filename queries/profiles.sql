@@ -119,9 +119,10 @@ WHERE id = @id
 DELETE FROM profiles WHERE id = @id AND trashed_at IS NOT NULL AND trashed_at < CAST(@before AS INTEGER);
 
 -- name: ListTrashedBefore :many
--- ListTrashedBefore returns the profiles that the purge deletes, oldest first.
+-- ListTrashedBefore returns the profiles that the purge of a server deletes, oldest first: those whose data it has, or none.
 SELECT id, workspace_id, trashed_at FROM profiles
 WHERE trashed_at IS NOT NULL AND trashed_at < CAST(@before AS INTEGER)
+  AND (node_id IS NULL OR node_id = CAST(@node_id AS TEXT))
 ORDER BY trashed_at, id
 LIMIT CAST(@limit AS INTEGER);
 
@@ -210,13 +211,16 @@ UPDATE profiles SET head_id = NULL WHERE id = @id AND head_id = CAST(@head_id AS
 UPDATE profiles SET snapshot_due = 0 WHERE id = @id;
 
 -- name: ListSnapshotsDue :many
--- ListSnapshotsDue returns the profiles outside the trash that have stopped, and of which no snapshot was made yet.
-SELECT id FROM profiles WHERE snapshot_due = 1 AND trashed_at IS NULL ORDER BY id LIMIT CAST(@limit AS INTEGER);
+-- ListSnapshotsDue returns the profiles of a server outside the trash that have stopped, and of which no snapshot was made yet.
+SELECT id FROM profiles
+WHERE snapshot_due = 1 AND trashed_at IS NULL AND (node_id IS NULL OR node_id = CAST(@node_id AS TEXT))
+ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
 -- name: ListTemporaryEnded :many
--- ListTemporaryEnded returns the temporary profiles whose run has ended.
+-- ListTemporaryEnded returns the temporary profiles of a server whose run has ended.
 SELECT id FROM profiles
 WHERE temporary = 1 AND (status = 'stopped' OR status = 'failed') AND last_started_at > 0
+  AND (node_id IS NULL OR node_id = CAST(@node_id AS TEXT))
 LIMIT CAST(@limit AS INTEGER);
 
 -- name: ListMissingHeads :many

@@ -137,8 +137,8 @@ const sweepAtOnce = 100
 
 // sweepData makes snapshots that are due, deletes temporary profiles, and once an hour what no snapshot needs.
 func (m *Manager) sweepData(ctx context.Context, clockTrusted bool) error {
-	due, err1 := m.store.Read().ListSnapshotsDue(ctx, sweepAtOnce)
-	ended, err2 := m.store.Read().ListTemporaryEnded(ctx, sweepAtOnce)
+	due, err1 := m.store.Read().ListSnapshotsDue(ctx, store.ListSnapshotsDueParams{NodeID: m.cfg.Node, Limit: sweepAtOnce})
+	ended, err2 := m.store.Read().ListTemporaryEnded(ctx, store.ListTemporaryEndedParams{NodeID: m.cfg.Node, Limit: sweepAtOnce})
 	for _, id := range append(due, ended...) {
 		release, _, err := m.tryHold(id)
 		if release == nil || err != nil {

@@ -164,9 +164,9 @@ func (c *ClockWatch) Trusted(now time.Time) bool {
 }
 
 // emptyTrash removes profiles that are in the trash since before (milliseconds since 1970). A profile that is restored
-// meanwhile stays.
+// meanwhile stays. So does one whose data another server has, which removes it.
 func (m *Manager) emptyTrash(ctx context.Context, before int64) error {
-	rows, err := m.store.Read().ListTrashedBefore(ctx, store.ListTrashedBeforeParams{Before: before, Limit: 100})
+	rows, err := m.store.Read().ListTrashedBefore(ctx, store.ListTrashedBeforeParams{Before: before, NodeID: m.cfg.Node, Limit: 100})
 	if err != nil {
 		return err
 	}

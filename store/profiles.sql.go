@@ -1253,12 +1253,19 @@ func (q *Queries) ListProfilesWithFallback(ctx context.Context, arg ListProfiles
 }
 
 const listSnapshotsDue = `-- name: ListSnapshotsDue :many
-SELECT id FROM profiles WHERE snapshot_due = 1 AND trashed_at IS NULL ORDER BY id LIMIT CAST(?1 AS INTEGER)
+SELECT id FROM profiles
+WHERE snapshot_due = 1 AND trashed_at IS NULL AND (node_id IS NULL OR node_id = CAST(?1 AS TEXT))
+ORDER BY id LIMIT CAST(?2 AS INTEGER)
 `
 
-// ListSnapshotsDue returns the profiles outside the trash that have stopped, and of which no snapshot was made yet.
-func (q *Queries) ListSnapshotsDue(ctx context.Context, limit int64) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listSnapshotsDue, limit)
+type ListSnapshotsDueParams struct {
+	NodeID string
+	Limit  int64
+}
+
+// ListSnapshotsDue returns the profiles of a server outside the trash that have stopped, and of which no snapshot was made yet.
+func (q *Queries) ListSnapshotsDue(ctx context.Context, arg ListSnapshotsDueParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listSnapshotsDue, arg.NodeID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -1283,12 +1290,18 @@ func (q *Queries) ListSnapshotsDue(ctx context.Context, limit int64) ([]string, 
 const listTemporaryEnded = `-- name: ListTemporaryEnded :many
 SELECT id FROM profiles
 WHERE temporary = 1 AND (status = 'stopped' OR status = 'failed') AND last_started_at > 0
-LIMIT CAST(?1 AS INTEGER)
+  AND (node_id IS NULL OR node_id = CAST(?1 AS TEXT))
+LIMIT CAST(?2 AS INTEGER)
 `
 
-// ListTemporaryEnded returns the temporary profiles whose run has ended.
-func (q *Queries) ListTemporaryEnded(ctx context.Context, limit int64) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listTemporaryEnded, limit)
+type ListTemporaryEndedParams struct {
+	NodeID string
+	Limit  int64
+}
+
+// ListTemporaryEnded returns the temporary profiles of a server whose run has ended.
+func (q *Queries) ListTemporaryEnded(ctx context.Context, arg ListTemporaryEndedParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listTemporaryEnded, arg.NodeID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -1313,12 +1326,14 @@ func (q *Queries) ListTemporaryEnded(ctx context.Context, limit int64) ([]string
 const listTrashedBefore = `-- name: ListTrashedBefore :many
 SELECT id, workspace_id, trashed_at FROM profiles
 WHERE trashed_at IS NOT NULL AND trashed_at < CAST(?1 AS INTEGER)
+  AND (node_id IS NULL OR node_id = CAST(?2 AS TEXT))
 ORDER BY trashed_at, id
-LIMIT CAST(?2 AS INTEGER)
+LIMIT CAST(?3 AS INTEGER)
 `
 
 type ListTrashedBeforeParams struct {
 	Before int64
+	NodeID string
 	Limit  int64
 }
 
@@ -1328,9 +1343,9 @@ type ListTrashedBeforeRow struct {
 	TrashedAt   *int64
 }
 
-// ListTrashedBefore returns the profiles that the purge deletes, oldest first.
+// ListTrashedBefore returns the profiles that the purge of a server deletes, oldest first: those whose data it has, or none.
 func (q *Queries) ListTrashedBefore(ctx context.Context, arg ListTrashedBeforeParams) ([]ListTrashedBeforeRow, error) {
-	rows, err := q.db.QueryContext(ctx, listTrashedBefore, arg.Before, arg.Limit)
+	rows, err := q.db.QueryContext(ctx, listTrashedBefore, arg.Before, arg.NodeID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -138,8 +138,9 @@ DELETE FROM profiles WHERE id = $1 AND trashed_at IS NOT NULL AND trashed_at < $
 -- name: ListTrashedBefore :many
 SELECT id, workspace_id, trashed_at FROM profiles
 WHERE trashed_at IS NOT NULL AND trashed_at < $1::bigint
+  AND (node_id IS NULL OR node_id = $2::text)
 ORDER BY trashed_at, id
-LIMIT $2::bigint;
+LIMIT $3::bigint;
 
 -- name: ListProfilesNotStopped :many
 SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing,
@@ -224,12 +225,15 @@ UPDATE profiles SET head_id = NULL WHERE id = $1 AND head_id = $2::text;
 UPDATE profiles SET snapshot_due = 0 WHERE id = $1;
 
 -- name: ListSnapshotsDue :many
-SELECT id FROM profiles WHERE snapshot_due = 1 AND trashed_at IS NULL ORDER BY id LIMIT $1::bigint;
+SELECT id FROM profiles
+WHERE snapshot_due = 1 AND trashed_at IS NULL AND (node_id IS NULL OR node_id = $1::text)
+ORDER BY id LIMIT $2::bigint;
 
 -- name: ListTemporaryEnded :many
 SELECT id FROM profiles
 WHERE temporary = 1 AND (status = 'stopped' OR status = 'failed') AND last_started_at > 0
-LIMIT $1::bigint;
+  AND (node_id IS NULL OR node_id = $1::text)
+LIMIT $2::bigint;
 
 -- name: ListMissingHeads :many
 SELECT id FROM profiles

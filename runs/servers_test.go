@@ -1,0 +1,40 @@
+package runs
+
+import (
+	"testing"
+
+	"warren/store"
+)
+
+// TestSweepOfTwoServers: a server purges the trash of its own profiles, and of those without data. Many of another server keep none of them
+// waiting.
+func TestSweepOfTwoServers(t *testing.T) {
+	t.Parallel()
+	a := newRig(t, func(c *Config) { c.Node = "one" })
+	var others []string
+	for range 101 { // one more than a sweep takes
+		id := a.newProfile()
+		a.write(func(q *store.Queries) error {
+			return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: id, NodeID: "two"}))
+		})
+		a.trash(id)
+		others = append(others, id)
+	}
+	own, free := a.newProfile(), a.newProfile()
+	a.write(func(q *store.Queries) error {
+		return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: own, NodeID: "one"}))
+	})
+	a.trash(own)
+	a.trash(free)
+	if err := a.emptyTrash(t.Context(), soon()); err != nil {
+		t.Fatal(err)
+	}
+	if a.there(own) || a.there(free) {
+		t.Error("profiles of others keep its own waiting")
+	}
+	for _, id := range others {
+		if !a.there(id) {
+			t.Fatal("it purged a profile whose data another server has")
+		}
+	}
+}
