@@ -12,7 +12,7 @@ import (
 	"warren/store"
 )
 
-// Makes the runs of this server follow what other servers of the database change: a profile, a proxy or an exit.
+// Makes the runs of this server follow what other servers of the database change: a profile or a proxy. Exits that others find come by pool.FollowOthers.
 
 // FollowChanges applies changes of other servers to the runs of this one, until ctx ends. Where the server has a database of its own,
 // there is nothing to follow.
@@ -62,7 +62,7 @@ func (s *API) followAll(ctx context.Context) {
 
 // follow returns what applies a change of another server; nil: nothing does.
 func (s *API) follow(ctx context.Context, e events.Entry) func() {
-	if !e.Elsewhere() || !slices.Contains([]string{"profile.updated", "proxy.updated", "proxy.exit_changed"}, e.Type) {
+	if !e.Elsewhere() || !slices.Contains([]string{"profile.updated", "proxy.updated"}, e.Type) {
 		return nil
 	}
 	var told struct {
@@ -72,14 +72,10 @@ func (s *API) follow(ctx context.Context, e events.Entry) func() {
 		s.log.Error("an event of another server cannot be read", "type", e.Type, "cause", err)
 		return nil
 	}
-	id, workspace := told.Data.ID, e.Workspace()
-	switch e.Type {
-	case "profile.updated":
-		return func() { s.runs.ProfileChanged(ctx, id, changeOfMembers(told.Data.Changed)) }
-	case "proxy.updated":
-		return func() { s.runs.ProxyChanged(ctx, store.Proxy{ID: id, WorkspaceID: workspace}, true, false) }
+	if e.Type == "profile.updated" {
+		return func() { s.runs.ProfileChanged(ctx, told.Data.ID, changeOfMembers(told.Data.Changed)) }
 	}
-	return func() { s.runs.ExitMoved(ctx, workspace, id) }
+	return func() { s.runs.ProxyChanged(ctx, store.Proxy{ID: told.Data.ID, WorkspaceID: e.Workspace()}, true, false) }
 }
 
 // changeOfMembers says what a running browser has to reconcile after members of its profile were changed.
