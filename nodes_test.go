@@ -112,6 +112,58 @@ func shareKey(t testing.TB, from, to *serveConfig) {
 	}
 }
 
+// TestDrainUntilRestart: a server that warren drain has drained takes starts again when it is started anew. One that an administrator has
+// drained does not, with or without warren drain. Only the server itself can be drained so.
+func TestDrainUntilRestart(t *testing.T) {
+	t.Parallel()
+	first, second := testConfig(t), testConfig(t)
+	first.Store = testnet.Postgres(t)
+	second.Store, second.SecretKey = first.Store, filepath.Join(first.Data, "secret.key")
+	var id string
+	drain := func(s *served, want ...string) {
+		t.Helper()
+		for _, args := range want {
+			if out, err := warren(t, append(strings.Fields(args), "--url", s.base, "--data", first.Data)...); err != nil {
+				t.Errorf("%s: %s, %v", args, out, err)
+			}
+		}
+	}
+	starts := func(want bool, do func(s *served)) func(*served) {
+		return func(s *served) {
+			t.Helper()
+			n := nodesOf(t, s.base, first.Data)[0]
+			if id = n.ID; n.Draining == want {
+				t.Errorf("it drains: %v", n.Draining)
+			}
+			do(s)
+			if n := nodesOf(t, s.base, first.Data)[0]; !n.Draining {
+				t.Error("it does not drain")
+			}
+		}
+	}
+	for i, step := range []func(*served){
+		starts(true, func(s *served) { drain(s, "drain", "drain") }),
+		starts(true, func(s *served) { drain(s, "drain", "node undrain "+id, "node drain "+id) }),
+		starts(false, func(s *served) { drain(s, "drain") }),
+		starts(false, func(*served) {}),
+	} {
+		if s := serveOnce(t, first, step); s.err != nil {
+			t.Fatalf("step %d: %v", i, s.err)
+		}
+	}
+	shareKey(t, first, second)
+	s := serveOnce(t, second, func(s *served) {
+		var answer struct{ Code string }
+		path := "/nodes/" + id + "/drain?untilRestart=true"
+		if status := askNode(t, s.base, second.Data, http.MethodPost, path, "", &answer); status != http.StatusUnprocessableEntity {
+			t.Errorf("the drain of another server: %d, %+v", status, answer)
+		}
+	})
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+}
+
 // TestProfilesOfAServer: a profile starts where its data are. When that server was removed, it waits for it, or starts anew elsewhere if
 // the data are given up. No server has a browser here, so that a start that is taken says so.
 func TestProfilesOfAServer(t *testing.T) {

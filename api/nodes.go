@@ -74,16 +74,22 @@ type NodePath struct {
 	ID string `path:"id" doc:"The server's id, as GET /nodes has it."`
 }
 
-func (s *API) drainNode(ctx context.Context, in *struct{ NodePath }) (*struct{ Body NodeJSON }, error) {
-	return s.setDraining(ctx, in.ID, true)
+// nodeDrain drains a server.
+type nodeDrain struct {
+	NodePath
+	UntilRestart bool `query:"untilRestart" doc:"It takes starts again once it has ended in order and is started anew. Only the server itself can be asked for that."`
+}
+
+func (s *API) drainNode(ctx context.Context, in *nodeDrain) (*struct{ Body NodeJSON }, error) {
+	return s.setDraining(ctx, in.ID, true, in.UntilRestart)
 }
 
 func (s *API) undrainNode(ctx context.Context, in *struct{ NodePath }) (*struct{ Body NodeJSON }, error) {
-	return s.setDraining(ctx, in.ID, false)
+	return s.setDraining(ctx, in.ID, false, false)
 }
 
 // setDraining records whether a server takes no new starts. This one follows at once, another one with its next beat.
-func (s *API) setDraining(ctx context.Context, id string, draining bool) (*struct{ Body NodeJSON }, error) {
+func (s *API) setDraining(ctx context.Context, id string, draining, untilRestart bool) (*struct{ Body NodeJSON }, error) {
 	if err := mayChangeNodes(ctx); err != nil {
 		return nil, err
 	}
@@ -91,12 +97,16 @@ func (s *API) setDraining(ctx context.Context, id string, draining bool) (*struc
 	if err != nil {
 		return nil, err
 	}
+	if untilRestart && !n.Self {
+		return nil, problem.NotValid(problem.Fault{Location: "query.untilRestart", Message: "Ask the server " + n.Name + " itself, at " +
+			n.Address + ", or leave this out."})
+	}
 	about(ctx, "", id, map[string]any{"name": n.Name})
 	err = s.change(ctx, func(q *store.Queries) error { return s.nodes.Drain(ctx, q, id, draining) })
 	if err != nil {
 		return nil, err
 	}
-	s.nodes.Drained(id, draining)
+	s.nodes.Drained(n, draining, untilRestart)
 	n.Draining = draining
 	return &struct{ Body NodeJSON }{nodeFrom(n)}, nil
 }

@@ -184,7 +184,7 @@ var descriptions = map[string]string{
 	"listNodes":       "By name, those that are gone too. A server with a database of its own is the only one.",
 	"drainNode": "What runs there goes on, and so do starts that wait already; further starts and restarts are refused (409 " +
 		"`node_draining`). The server that answers follows at once, another one within its beat of 5 s. It stays so over a restart, but " +
-		"for a server with a database of its own. A key needs all workspaces.",
+		"for a server with a database of its own, or with `untilRestart`. A key needs all workspaces.",
 	"removeNode": "One whose beat moves is refused (409 `node_alive`). The runs that it has left are recorded as lost, and its profiles " +
 		"are stopped. Their data are on its disk: a start elsewhere is refused (409 `node_unreachable`), also after the removal, since " +
 		"the server may come back with them. `forget` gives them up: these profiles then start anew on any server. A key needs all " +

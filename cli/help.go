@@ -22,7 +22,7 @@ var sections = []section{
 	{"Profiles", []string{"start", "stop", "restart", "ps", "open", "view", "logs", "cdp", "profile", "snapshot", "import", "template"}},
 	{"Proxies", []string{"proxy"}},
 	{"More of a server", []string{"run", "job", "schedule", "webhook", "extension", "workspace", "capability", "ticket", "events", "audit",
-		"server", "node"}},
+		"server", "node", "drain"}},
 	{"Access", []string{"login", "context", "key"}},
 	{"This machine", nil}, // the program's other commands
 	{"Shells", []string{"completion", "man"}},

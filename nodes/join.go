@@ -224,9 +224,16 @@ func (n *Node) Leave() {
 		defer close(ended)
 		<-n.done
 		running, _ := n.count()
+		n.mu.Lock()
+		passing := n.passing
+		n.mu.Unlock()
 		ctx := context.Background()
 		err := n.store.Write(ctx, func(q *store.Queries) error {
-			return store.ErrorOf(q.StopNode(ctx, store.StopNodeParams{ID: n.id, Incarnation: n.incarnation, Running: running}))
+			own, err := q.StopNode(ctx, store.StopNodeParams{ID: n.id, Incarnation: n.incarnation, Running: running})
+			if err != nil || own == 0 || !passing {
+				return err
+			}
+			return store.ErrorOf(q.DrainNode(ctx, store.DrainNodeParams{ID: n.id, Draining: false}))
 		})
 		if err != nil {
 			n.log.Warn("the database does not know that this server has ended; the next one waits for a while", "cause", err)

@@ -376,7 +376,7 @@ func TestAlone(t *testing.T) {
 	if err := n.Drain(t.Context(), nil, "local", true); err != nil {
 		t.Error(err)
 	}
-	n.Drained("local", true)
+	n.Drained(Info{ID: "local"}, true, false)
 	if one, err := n.Get(t.Context(), "local"); err != nil || !one.Draining {
 		t.Errorf("%+v, %v", one, err)
 	}
