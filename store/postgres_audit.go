@@ -72,7 +72,7 @@ func (e *pgEngine) chainPart(ctx context.Context) error {
 	if err := e.lockChain(ctx, q); err != nil {
 		return err
 	}
-	entries, numbers, err := pendingEntries(ctx, q)
+	entries, numbers, err := pendingEntries(ctx, q, auditPart)
 	if err != nil || len(entries) == 0 { // another server was first
 		return err
 	}
@@ -92,9 +92,9 @@ func (e *pgEngine) chainPart(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// pendingEntries returns the oldest entries that are not in the chain, and their numbers.
-func pendingEntries(ctx context.Context, q *Queries) (entries []AuditEntry, numbers []int64, err error) {
-	rows, err := q.db.QueryContext(ctx, "SELECT n, "+pendingColumns+" FROM audit_pending ORDER BY n LIMIT ?", auditPart)
+// pendingEntries returns the oldest entries that are not in the chain, and their numbers. There are limit at most.
+func pendingEntries(ctx context.Context, q *Queries, limit int) (entries []AuditEntry, numbers []int64, err error) {
+	rows, err := q.db.QueryContext(ctx, "SELECT n, "+pendingColumns+" FROM audit_pending ORDER BY n LIMIT ?", limit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -46,6 +46,7 @@ type TransferOptions struct {
 	// Meter counts. Nil: nobody asks.
 	Meter *TransferMeter
 
+	live     bool               // servers use the source meanwhile, and its servers' disks are those of the target (CopyPostgres)
 	batch    int                // rows of a transaction; 0: batchRows
 	patience time.Duration      // with locks of the target; 0: lockPatience
 	copied   func(table string) // called after each batch, in tests
@@ -76,6 +77,8 @@ type transfer struct {
 	to     *transferTarget
 	id     string // of the source
 	sums   map[string]tableSum
+	audit  auditKey     // of a PostgreSQL source
+	late   []AuditEntry // of a live source: those that are not in its chain
 }
 
 // Transfer copies a database into an empty one, which gets the newest schema first. It goes on with a copy that was interrupted. The error
@@ -222,17 +225,20 @@ func (t *transfer) key(canary string) (file string, ring keyring, err error) {
 }
 
 // completeAudit takes the entries of the audit log into the chain that servers of the source have left. SQLite has no table for them, so
-// that a source with more is refused: a server still writes to it.
+// that a source with more is refused: a server still writes to it. Those of a live source are kept for the chain of the target.
 func (t *transfer) completeAudit(ctx context.Context, ring keyring, pending pendingAudit) error {
-	key, err := newAuditKey(ring)
-	if err != nil {
+	var err error
+	if t.audit, err = newAuditKey(ring); err != nil {
 		return err
 	}
-	if err := pending(ctx, t.from.pool, key); err != nil {
+	if err := pending(ctx, t.from.pool, t.audit); err != nil {
 		return fmt.Errorf("complete the audit log: %w", err)
 	}
 	if err := t.from.renew(ctx); err != nil {
 		return err
+	}
+	if t.live {
+		return t.readLate(ctx)
 	}
 	var n int64
 	if err := t.from.tx.QueryRowContext(ctx, "SELECT count(*) FROM audit_pending").Scan(&n); err != nil {
@@ -251,7 +257,7 @@ func (t *transfer) readSource(ctx context.Context) error {
 	for i := range t.tables {
 		table := &t.tables[i]
 		var err error
-		if table.columns, err = t.from.columns(ctx, t.from.tx, table.name); err != nil {
+		if table.columns, err = t.from.columns(ctx, t.from.tx, table.name, t.keepsPlaces()); err != nil {
 			return err
 		}
 		check := func([]any) {}
@@ -288,6 +294,9 @@ func (t *transfer) finish(ctx context.Context) (*Transferred, error) {
 	}
 	return done, t.to.transact(ctx, func(tx *sql.Tx) error {
 		if err := t.to.complete(ctx, tx, t.tables); err != nil {
+			return err
+		}
+		if err := t.appendLate(ctx, tx); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "DELETE FROM settings WHERE name = '"+copyingSetting+"'")

@@ -24,7 +24,7 @@ func (t *transfer) begin(ctx context.Context) (resumed bool, err error) {
 		return false, err
 	}
 	for _, table := range t.tables {
-		columns, err := t.to.columns(ctx, t.to.conn, table.name)
+		columns, err := t.to.columns(ctx, t.to.conn, table.name, t.keepsPlaces())
 		if err != nil {
 			return false, err
 		}

@@ -53,18 +53,23 @@ func (d sqlDialect) keepsNoNUL() bool { return d.postgres }
 // rowsAtOnce is how many rows a statement inserts.
 func (d sqlDialect) rowsAtOnce(columns int) int { return max(1, transferParams/columns) }
 
-// notCopied is the column of the server that has something, such as a profile's data. A copy of the database goes to other servers.
-const notCopied = "node_id"
+// nodeColumn is the column of the server that has something, such as a profile's data. A copy of the database goes to other servers.
+const nodeColumn = "node_id"
 
-// columns returns the columns of a table but for those that are generated or not copied, in the order of the table.
-func (d sqlDialect) columns(ctx context.Context, on DBTX, table string) (out []string, err error) {
+// keepsPlaces reports whether the copy says which server has a profile's data. One of PostgreSQL goes to servers with other disks, but for
+// a backup. SQLite has such servers only where it was restored from one: they still have the data.
+func (t *transfer) keepsPlaces() bool { return t.live || !t.from.postgres }
+
+// columns returns the columns of a table but for those that are generated or not copied, in the order of the table. places says that the
+// servers of profiles are copied.
+func (d sqlDialect) columns(ctx context.Context, on DBTX, table string, places bool) (out []string, err error) {
 	query := "SELECT name FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0 ORDER BY cid"
 	if d.postgres {
 		query = "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('" + table + "') AND attnum > 0 " +
 			"AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"
 	}
 	err = each(ctx, on, query, nil, func(row []any) error {
-		if name := row[0].(string); name != notCopied { //nolint:forcetypeassert // a text
+		if name := row[0].(string); name != nodeColumn || places && table == "profiles" { //nolint:forcetypeassert // a text
 			out = append(out, name)
 		}
 		return nil
