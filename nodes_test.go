@@ -205,11 +205,14 @@ func TestProfilesOfAServer(t *testing.T) {
 			start(s, second.Data, "node_unreachable the server one at http")
 			remove(s, "", http.StatusNoContent)
 			remove(s, "", http.StatusNotFound)
-			start(s, second.Data, "node_unreachable which was removed")
+			start(s, second.Data, "node_unreachable which is not in this database")
 		}},
 		{first, func(s *served) { start(s, first.Data, "browser_not_found ") }},
 		{second, func(s *served) {
+			remove(s, "", http.StatusNoContent)
+			start(s, second.Data, "node_unreachable warren node remove "+nodeID+" --forget")
 			remove(s, "?forget=true", http.StatusNoContent)
+			remove(s, "?forget=true", http.StatusNotFound)
 			start(s, second.Data, "browser_not_found ")
 		}},
 		{first, func(s *served) { start(s, first.Data, "node_unreachable the server two at http") }},

@@ -187,8 +187,8 @@ var descriptions = map[string]string{
 		"for a server with a database of its own, or with `untilRestart`. A key needs all workspaces.",
 	"removeNode": "One whose beat moves is refused (409 `node_alive`). The runs that it has left are recorded as lost, and its profiles " +
 		"are stopped. Their data are on its disk: a start elsewhere is refused (409 `node_unreachable`), also after the removal, since " +
-		"the server may come back with them. `forget` gives them up: these profiles then start anew on any server. A key needs all " +
-		"workspaces.",
+		"the server may come back with them. `forget` gives them up: these profiles then start anew on any server. It can follow " +
+		"later. A key needs all workspaces.",
 	"undrainNode": "A key needs all workspaces.",
 	"listBrowsers": "All that are found, the default first: it runs profiles that declare no `browserVersion`. A declared version " +
 		"runs in the browser of that major version, else in the nearest newer, else in the newest. `browser.match` in " +

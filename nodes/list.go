@@ -139,8 +139,9 @@ type Removed struct {
 // Remove deletes the row of a node that is gone, in a transaction. Its open runs are recorded as lost, and its profiles do not run any
 // more. Occurrences of schedules that it ran are interrupted. The keys of requests that it had begun can be used again.
 //
-// Its profiles' data stay its own, since it may come back. With forget they are given up, so that the profiles start anew elsewhere. The
-// error is problem.Missing for an unknown id, and node_alive for a node whose beat moves.
+// Its profiles' data stay its own, since it may come back. With forget they are given up, so that the profiles start anew elsewhere. That
+// can be said later, too, of a node that has profiles and no row. The error is problem.Missing for an unknown id, and node_alive for a node
+// whose beat moves.
 func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget bool) (r Removed, err error) {
 	if n.store == nil {
 		if id == n.id {
@@ -149,17 +150,21 @@ func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget b
 		return r, problem.Missing("node")
 	}
 	row, err := q.GetNode(ctx, id)
-	if errors.Is(err, store.ErrNoRow) {
-		return r, problem.Missing("node")
-	}
-	if err != nil {
+	gone := errors.Is(err, store.ErrNoRow)
+	if err != nil && !gone {
 		return r, err
+	}
+	if r.Profiles, err = q.CountProfilesOfNode(ctx, id); err != nil {
+		return r, err
+	}
+	if gone && (!forget || r.Profiles == 0) {
+		return r, problem.Missing("node")
 	}
 	at, err := q.DatabaseTime(ctx)
 	if err != nil {
 		return r, err
 	}
-	if n.info(row, at).State == Up {
+	if !gone && n.info(row, at).State == Up {
 		return r, Alive(row.Name)
 	}
 	r.Name = row.Name
@@ -170,9 +175,6 @@ func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget b
 		return r, err
 	}
 	if err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, id)); err != nil {
-		return r, err
-	}
-	if r.Profiles, err = q.CountProfilesOfNode(ctx, id); err != nil {
 		return r, err
 	}
 	if forget {

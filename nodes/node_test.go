@@ -313,7 +313,7 @@ func TestRemove(t *testing.T) {
 			t.Errorf("%s: %+v, %v", id, row, err)
 		}
 	}
-	if err := remove(true); !problem.HasCode(err, "node_not_found") {
+	if err := remove(false); !problem.HasCode(err, "node_not_found") {
 		t.Errorf("a second time: %v", err)
 	}
 	back := all[0].mustJoin(t)
@@ -323,6 +323,9 @@ func TestRemove(t *testing.T) {
 	}
 	if row, err := st.Profile(t.Context(), store.All(), "a", false); err != nil || row.NodeID != nil {
 		t.Errorf("given up: %+v, %v", row, err)
+	}
+	if err := remove(true); !problem.HasCode(err, "node_not_found") {
+		t.Errorf("without profiles: %v", err)
 	}
 }
 

@@ -76,7 +76,8 @@ func (m *Manager) placeIn(ctx context.Context, q *store.Queries, id string) (at 
 // NodeUnreachable is the error of a request about a profile whose data another server has that does not answer, and when that was seen. A
 // row without an id is of a server that was removed.
 func NodeUnreachable(id string, row store.Node, seen time.Duration) *problem.Error {
-	text := "The profile's data are on the server with the id " + id + ", which was removed from this database. Start that server again."
+	text := "The profile's data are on the server with the id " + id + ", which is not in this database. Start that server again. If it " +
+		"is gone for good, `warren node remove " + id + " --forget` gives its data up."
 	if row.ID != "" {
 		text = fmt.Sprintf("The profile's data are on the server %s at %s, which does not answer; its beat was last seen %s ago. Start it "+
 			"again. If it is gone for good, `warren node remove %s --forget` gives its data up.", row.Name, row.Address,
