@@ -8,6 +8,7 @@ import (
 
 	"warren/packs"
 	"warren/snapshots"
+	"warren/store"
 )
 
 // Commands that back a data folder up, restore one and check it. They work on its files: a server may run on it, or none.
@@ -17,9 +18,25 @@ type keyFile struct {
 	SecretKey string `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"The server's secret key, if it is not in the data folder."`
 }
 
+// databaseFlag is where the state of the data folder's server is.
+type databaseFlag struct {
+	Store string `name:"store" env:"WARREN_STORE" placeholder:"postgres://HOST/NAME" help:"The PostgreSQL database with the state, as serve has it. Default: warren.db in the data folder."`
+}
+
+func (d *databaseFlag) check() error {
+	if d.Store == "" {
+		return nil
+	}
+	if err := store.CheckAddress(d.Store); err != nil {
+		return misusef("--store %w", err)
+	}
+	return nil
+}
+
 type backupCommand struct {
 	browserData
 	keyFile
+	databaseFlag
 	bucketFlags
 	Place string `arg:"" placeholder:"DIR|s3://BUCKET/PREFIX|FILE.tar" help:"A folder or a bucket, which gets what it does not have yet, or a new tar file. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL say how to get into a bucket."`
 	Keep  int    `default:"0" env:"WARREN_KEEP" help:"Remove older backups of this data folder, so that this many of the newest stay. 0: all stay."`
@@ -28,7 +45,7 @@ type backupCommand struct {
 
 // Run makes a backup.
 func (b *backupCommand) Run(ctx context.Context, c *console) error {
-	if err := b.find(); err != nil {
+	if err := errors.Join(b.find(), b.check()); err != nil {
 		return err
 	}
 	if b.Keep < 0 || b.Keep > 0 && isTar(b.Place) {
@@ -42,8 +59,8 @@ func (b *backupCommand) Run(ctx context.Context, c *console) error {
 	began, meter := time.Now(), new(snapshots.Meter)
 	stop := report(c.stderr, meter)
 	defer stop()
-	made, err := snapshots.MakeBackup(ctx, snapshots.BackupOptions{Data: b.Data, To: to, Warren: version, KeyFile: b.SecretKey,
-		WithKey: !b.NoKey, Meter: meter})
+	made, err := snapshots.MakeBackup(ctx, snapshots.BackupOptions{Data: b.Data, To: to, Warren: version, Database: b.Store,
+		KeyFile: b.SecretKey, WithKey: !b.NoKey, Meter: meter})
 	if err = finish(err); err != nil {
 		return fmt.Errorf("the backup was not made: %w", err)
 	}
@@ -71,6 +88,10 @@ func (b *backupCommand) print(c *console, made *snapshots.Backup, took time.Dura
 	}
 	fmt.Fprintf(c.stdout, "backup %s: %d profiles, %d snapshots in %d objects; %s written in %s\n", made.ID, made.Profiles, made.Snapshots,
 		made.Objects, size(made.Written), took.Round(time.Millisecond))
+	if made.Elsewhere > 0 {
+		fmt.Fprintf(c.stdout, "%d snapshots in the database are on other servers, and not in this backup: back each server up.\n",
+			made.Elsewhere)
+	}
 	if b.NoKey {
 		fmt.Fprintln(c.stderr, "The backup has no secret.key. A restore needs it: keep a copy of it in another safe place.")
 	}
@@ -86,10 +107,12 @@ type backupView struct {
 	Objects       int64     `json:"objects"`
 	DatabaseBytes int64     `json:"databaseBytes"`
 	WrittenBytes  int64     `json:"writtenBytes"`
+	Node          string    `json:"node,omitempty"`      // the id of the server, if it is one of those that share a database
+	Elsewhere     int64     `json:"elsewhere,omitempty"` // snapshots in the database that other servers have
 }
 
 func viewOf(b *snapshots.Backup) backupView {
-	return backupView{b.ID, b.MadeAt, b.Profiles, b.Snapshots, b.Objects, b.Database.Size, b.Written}
+	return backupView{b.ID, b.MadeAt, b.Profiles, b.Snapshots, b.Objects, b.Database.Size, b.Written, b.Node, b.Elsewhere}
 }
 
 type restoreCommand struct {
@@ -125,8 +148,13 @@ func (r *restoreCommand) Run(ctx context.Context, c *console) error {
 	case err != nil:
 		return fmt.Errorf("nothing was restored: %w", err)
 	}
-	fmt.Fprintf(c.stdout, "%s is as it was at %s: %d profiles, %d snapshots. Start it with: warren serve --data %s\n", r.Data,
-		b.MadeAt.Local().Format(time.DateTime), b.Profiles, b.Snapshots, r.Data)
+	next := "Start it with: warren serve --data " + r.Data
+	if b.Node != "" {
+		next = "Its state was in PostgreSQL. If that database is still there, start it with: warren serve --store postgres://… --data " +
+			r.Data + "\nIf not, make it anew first: warren store copy --from " + r.Data + " --to postgres://…"
+	}
+	fmt.Fprintf(c.stdout, "%s is as it was at %s: %d profiles, %d snapshots. %s\n", r.Data, b.MadeAt.Local().Format(time.DateTime),
+		b.Profiles, b.Snapshots, next)
 	return nil
 }
 
@@ -151,6 +179,7 @@ func (r *restoreCommand) list(ctx context.Context, c *console, from packs.Blobs)
 type checkCommand struct {
 	browserData
 	keyFile
+	databaseFlag
 	bucketFlags
 	Place   string `arg:"" optional:"" placeholder:"DIR|s3://BUCKET/PREFIX|FILE.tar" help:"Where backups are. Default: check the data folder."`
 	Backup  string `env:"WARREN_BACKUP" placeholder:"ID" help:"The backup to check. Default: the newest."`
@@ -161,10 +190,10 @@ type checkCommand struct {
 func (k *checkCommand) Run(ctx context.Context, c *console) error {
 	o := snapshots.CheckOptions{ID: k.Backup, KeyFile: k.SecretKey, ReadAll: k.ReadAll}
 	if k.Place == "" {
-		if err := k.find(); err != nil {
+		if err := errors.Join(k.find(), k.check()); err != nil {
 			return err
 		}
-		o.Data = k.Data
+		o.Data, o.Database = k.Data, k.Store
 	} else {
 		from, closer, err := openBackups(k.Place, k.S3Plain)
 		if err != nil {

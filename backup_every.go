@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"warren/events"
@@ -49,9 +50,10 @@ func (p *product) keepBackups(ctx context.Context, cfg *serveConfig) {
 	}
 	to := cfg.backupTo
 	wait := time.Duration(0)
-	if all, err := snapshots.Backups(ctx, to); err == nil && len(all) > 0 {
-		wait = min(time.Until(all[0].MadeAt.Add(cfg.BackupEvery)), cfg.BackupEvery) // the clock may have been set back since
-		p.backup.made(all[0].MadeAt)
+	all, err := snapshots.Backups(ctx, to)
+	if i := slices.IndexFunc(all, func(b snapshots.Backup) bool { return b.Node == p.nodes.Owner() }); err == nil && i >= 0 {
+		wait = min(time.Until(all[i].MadeAt.Add(cfg.BackupEvery)), cfg.BackupEvery) // the clock may have been set back since
+		p.backup.made(all[i].MadeAt)
 	}
 	for {
 		select {
@@ -76,8 +78,8 @@ type backupEvent struct {
 // backUp makes one backup, and publishes how that went.
 func (p *product) backUp(ctx context.Context, cfg *serveConfig, to packs.Blobs) bool {
 	began := time.Now()
-	b, err := snapshots.MakeBackup(ctx, snapshots.BackupOptions{Data: cfg.Data, To: to, Warren: version, KeyFile: cfg.SecretKey,
-		WithKey: !cfg.BackupNoKey})
+	b, err := snapshots.MakeBackup(ctx, snapshots.BackupOptions{Data: cfg.Data, To: to, Warren: version, Database: cfg.Store,
+		KeyFile: cfg.SecretKey, WithKey: !cfg.BackupNoKey})
 	if ctx.Err() != nil {
 		return false
 	}

@@ -169,17 +169,13 @@ func (c *serveConfig) resolveData(f *faults) {
 	}
 }
 
-// checkStore refuses what is not an address of PostgreSQL, and what needs a database in the data folder. The address is never shown: it
-// may have a password.
+// checkStore refuses what is not an address of PostgreSQL. The address is never shown: it may have a password.
 func (c *serveConfig) checkStore(f *faults) {
 	if c.Store == "" {
 		return
 	}
 	if err := store.CheckAddress(c.Store); err != nil {
 		f.add("--store %w", err)
-	}
-	if c.BackupEvery != 0 {
-		f.add("--backup-every backs up the data folder, and the state is in the database of --store: leave it out and use pg_dump")
 	}
 }
 

@@ -131,9 +131,10 @@ LIMIT CAST(@limit AS INTEGER);
 SELECT * FROM profiles WHERE status <> 'stopped' ORDER BY status, id;
 
 -- name: ResetStatus :execrows
--- ResetStatus replaces one status by another in all profiles but those of other servers. It changes no other column.
+-- ResetStatus replaces one status by another in all profiles but those of other servers. An empty @node_id is the only server. It changes no
+-- other column.
 UPDATE profiles SET status = @to_status
-WHERE status <> 'stopped' AND status = @from_status AND (node_id IS NULL OR node_id = CAST(@node_id AS TEXT));
+WHERE status <> 'stopped' AND status = @from_status AND (CAST(@node_id AS TEXT) = '' OR node_id IS NULL OR node_id = @node_id);
 
 -- name: ListProfilesOfProxy :many
 -- ListProfilesOfProxy returns the ids of the profiles outside the trash that use a proxy.

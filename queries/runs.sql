@@ -18,10 +18,10 @@ WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListOpenRuns :many
--- ListOpenRuns returns every open run but those of other servers, oldest first, for the boot.
+-- ListOpenRuns returns every open run but those of other servers, oldest first, for the boot. An empty @node_id is the only server.
 SELECT * FROM runs
 WHERE ended_at IS NULL
-  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND profiles.node_id <> CAST(@node_id AS TEXT))
+  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND CAST(@node_id AS TEXT) <> '' AND profiles.node_id <> @node_id)
 ORDER BY started_at, id;
 
 -- name: ListOpenRunsVisible :many

@@ -9,14 +9,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -26,7 +24,7 @@ import (
 )
 
 // Backs a data folder up: its database, and then the objects that the database names, so that every named one is there. What the
-// target has already is not written again.
+// target has already is not written again. A database in PostgreSQL becomes one of SQLite in the backup.
 
 // The names of a backup's own objects.
 const (
@@ -43,8 +41,9 @@ const (
 
 // backupVersion is the newest version of a backup's form. One without packages has version 1, so that an older Warren reads it.
 const (
-	backupVersion   = packagesVersion
+	backupVersion   = nodeVersion
 	packagesVersion = 2 // it holds packages of extensions
+	nodeVersion     = 3 // it is of one of the servers that share a database
 )
 
 // Backup says what a backup holds. It is an object of the target, written last.
@@ -58,10 +57,12 @@ type Backup struct {
 	Objects   int64     `json:"objects"` // that its database names
 	Bytes     int64     `json:"bytes"`   // of them
 	Database  File      `json:"database"`
-	Files     []File    `json:"files"`            // small files of the data folder
-	Contents  *File     `json:"contents"`         // the names of its objects; nil: an older Warren made it
-	Origin    string    `json:"origin,omitempty"` // which data folder it is of; equal for all backups of one
-	Written   int64     `json:"-"`                // bytes that were not there yet
+	Files     []File    `json:"files"`               // small files of the data folder
+	Contents  *File     `json:"contents"`            // the names of its objects; nil: an older Warren made it
+	Origin    string    `json:"origin,omitempty"`    // which data folder it is of; equal for all backups of one
+	Node      string    `json:"node,omitempty"`      // the id of the server, if it is one of those that share a database
+	Elsewhere int64     `json:"elsewhere,omitempty"` // snapshots in the database whose objects other servers have
+	Written   int64     `json:"-"`                   // bytes that were not there yet
 }
 
 // File is a file in a backup.
@@ -77,6 +78,8 @@ type BackupOptions struct {
 	Data   string      // the data folder; its server may run
 	To     packs.Blobs // gets the objects
 	Warren string      // this program's version
+	// Database is the address of the PostgreSQL database, which servers may use meanwhile. "": it is in the data folder.
+	Database string
 
 	KeyFile string // the key that seals the database's secrets; "" is secret.key of the data folder
 	WithKey bool   // the backup holds that key too
@@ -98,12 +101,12 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 	}
 	defer os.RemoveAll(temp)
 	b := &Backup{Version: 1, ID: store.NewID(), MadeAt: time.Now().UTC(), Warren: o.Warren}
-	o.Meter.begin(stepDatabase)
-	if err := store.Copy(ctx, o.Data, filepath.Join(temp, store.FileName)); err != nil {
-		return nil, err
-	}
 	if o.KeyFile == "" {
 		o.KeyFile = filepath.Join(o.Data, keyName)
+	}
+	o.Meter.begin(stepDatabase)
+	if err := copyDatabase(ctx, o.Data, o.Database, o.KeyFile, temp); err != nil {
+		return nil, err
 	}
 	st, err := openCopy(ctx, temp, o.KeyFile, o.Warren)
 	if err != nil {
@@ -125,6 +128,17 @@ func MakeBackup(ctx context.Context, o BackupOptions) (*Backup, error) {
 	return b, nil
 }
 
+// copyDatabase copies the database of a data folder's server into the folder temp: that of address, or, without one, of the data folder.
+func copyDatabase(ctx context.Context, data, address, key, temp string) error {
+	if address == "" {
+		return store.Copy(ctx, data, filepath.Join(temp, store.FileName))
+	}
+	if node, err := nodeOf(data); err != nil || node == "" {
+		return cmp.Or(err, fmt.Errorf("no server of a PostgreSQL database has used %s: name the data folder of one with --data DIR", data))
+	}
+	return store.CopyPostgres(ctx, store.CopyPostgresOptions{From: address, To: temp, SecretKeyFile: key})
+}
+
 // killed is how old what a backup has left must be before another one removes it.
 const killed = maxBackup + 24*time.Hour
 
@@ -141,7 +155,7 @@ func tidy(ctx context.Context, data string, place packs.Blobs, age time.Duration
 
 // write writes everything but what makes it a backup. It closes the copy of the database, which is in the folder temp.
 func (b *Backup) write(ctx context.Context, o BackupOptions, c *copying, st *store.Store, temp string) (err error) {
-	if b.Origin, err = originOf(o.KeyFile); err == nil {
+	if err = b.choose(ctx, o, c, st); err == nil {
 		err = c.backUp(ctx, st)
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
@@ -164,14 +178,30 @@ func (b *Backup) write(ctx context.Context, o BackupOptions, c *copying, st *sto
 	return nil
 }
 
-// originOf returns a name for the data folder that a key is of. It says nothing of the key.
-func originOf(keyFile string) (string, error) {
+// choose says which server the backup is of, and which objects that one has.
+func (b *Backup) choose(ctx context.Context, o BackupOptions, c *copying, st *store.Store) error {
+	node, err := nodeOf(o.Data)
+	if err == nil {
+		c.own, b.Elsewhere, err = ownObjects(ctx, st, node, c.from)
+	}
+	if err != nil {
+		return err
+	}
+	if o.Database != "" || b.Elsewhere > 0 {
+		b.Node, b.Version = node, nodeVersion
+	}
+	b.Origin, err = originOf(o.KeyFile, b.Node)
+	return err
+}
+
+// originOf returns a name for the data folder that a key is of. It says nothing of the key, which servers of one database share.
+func originOf(keyFile, node string) (string, error) {
 	key, err := os.ReadFile(keyFile)
 	if err != nil {
 		return "", err
 	}
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("warren: origin of a backup"))
+	mac.Write([]byte("warren: origin of a backup" + node))
 	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
 }
 
@@ -207,6 +237,9 @@ func (b *Backup) addDatabase(ctx context.Context, to packs.Blobs, path string) e
 // addFiles adds the small files of the data folder that a server needs.
 func (b *Backup) addFiles(o BackupOptions) error {
 	paths := map[string]string{"browsers.json": filepath.Join(o.Data, "browsers.json"), "admin.key": filepath.Join(o.Data, "admin.key")}
+	if b.Node != "" {
+		paths[nodeName] = filepath.Join(o.Data, nodeName)
+	}
 	if o.WithKey {
 		paths[keyName] = o.KeyFile
 	}
@@ -230,6 +263,7 @@ type copying struct {
 	backup   *Backup
 	meter    *Meter
 	data     string          // the folder with the packages
+	own      held            // what of the database's objects is copied
 	patience time.Duration   // with a thinning; 0: awaitThinFor
 	there    map[string]bool // objects of the target
 	used     []string        // of these, what the backup needs
@@ -243,7 +277,7 @@ func (c *copying) backUp(ctx context.Context, st *store.Store) error {
 		return err
 	}
 	if len(sums) > 0 {
-		c.backup.Version = packagesVersion
+		c.backup.Version = max(c.backup.Version, packagesVersion)
 	}
 	if err := c.announce(ctx, st, sums); err != nil {
 		return err
@@ -259,6 +293,9 @@ func (c *copying) announce(ctx context.Context, st *store.Store, sums []string) 
 	var names bytes.Buffer
 	total := int64(0)
 	add := func(name string) error {
+		if !c.own.has(name) {
+			return nil
+		}
 		total++
 		_, err := fmt.Fprintln(&names, name)
 		return err
@@ -267,6 +304,7 @@ func (c *copying) announce(ctx context.Context, st *store.Store, sums []string) 
 		eachSnapshot(ctx, st, func(s store.Snapshot) error { return add(packs.TreePrefix + s.ID) }),
 		eachPack(ctx, st, func(pack string) error { return add(packs.PackName(pack)) }))
 	for _, sum := range sums {
+		c.own.add(packageName(sum))
 		err = errors.Join(err, add(packageName(sum)))
 	}
 	if err != nil {
@@ -299,7 +337,7 @@ func (c *copying) all(ctx context.Context, st *store.Store) error {
 		return err
 	}
 	kept, err := st.Read().CountKept(ctx)
-	c.backup.Profiles, c.backup.Snapshots = kept.Profiles, kept.Snapshots
+	c.backup.Profiles, c.backup.Snapshots = kept.Profiles, kept.Snapshots-c.backup.Elsewhere
 	return errors.Join(append(c.damaged, err)...)
 }
 
@@ -377,7 +415,7 @@ func (c *copying) list(ctx context.Context) error {
 
 // tree copies a tree that can be read.
 func (c *copying) tree(ctx context.Context, st *store.Store, s store.Snapshot) error {
-	if !c.there[packs.TreePrefix+s.ID] {
+	if c.own.has(packs.TreePrefix+s.ID) && !c.there[packs.TreePrefix+s.ID] {
 		k := &Keeper{store: st, blobs: c.from}
 		v, _, err := k.vault(ctx, s.WorkspaceID)
 		if err != nil {
@@ -393,6 +431,9 @@ func (c *copying) tree(ctx context.Context, st *store.Store, s store.Snapshot) e
 
 // copy copies an object. sum is the SHA-256 that it must have, if that is known.
 func (c *copying) copy(ctx context.Context, name, sum string) error {
+	if !c.own.has(name) {
+		return nil
+	}
 	c.backup.Objects++
 	if c.there[name] {
 		c.used = append(c.used, name)
@@ -474,127 +515,4 @@ func readJSON(ctx context.Context, from packs.Blobs, name string, v any) error {
 		return err
 	}
 	return json.Unmarshal(text, v)
-}
-
-// RestoreOptions say what is restored, and where to.
-type RestoreOptions struct {
-	From packs.Blobs
-	ID   string // of the backup; "" is the newest
-	Data string // the new data folder: there must be none, or an empty one
-	Key  string // the file of the secret key, if the backup has none
-
-	Meter *Meter // counts what is done; nil: nobody looks
-}
-
-// ErrNotEmpty says that a restore would mix with what is there.
-var ErrNotEmpty = errors.New("the data folder is not empty; restore to a new one, or move it away first")
-
-// Restore makes a data folder from a backup. It is there whole, or not at all. Every byte is verified on the way.
-func Restore(ctx context.Context, o RestoreOptions) (*Backup, error) {
-	if entries, err := os.ReadDir(o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
-		return nil, errors.Join(err, ErrNotEmpty)
-	}
-	b, err := chosen(ctx, o.From, o.ID)
-	if err != nil {
-		return nil, err
-	}
-	aside := strings.TrimRight(o.Data, string(filepath.Separator)) + ".restoring"
-	if err := errors.Join(os.RemoveAll(aside), store.MakeFolder(aside)); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(aside) //nolint:errcheck // after a success there is none
-	if err := b.restoreTo(ctx, o, aside); err != nil {
-		return nil, err
-	}
-	if err := os.Remove(o.Data); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if err := os.Rename(aside, o.Data); err != nil {
-		return nil, err
-	}
-	return b, store.SyncFolder(filepath.Dir(o.Data))
-}
-
-// chosen returns a backup by its id; "" is the newest.
-func chosen(ctx context.Context, from packs.Blobs, id string) (*Backup, error) {
-	names, err := backupNames(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	i := 0
-	if id != "" {
-		i = slices.Index(names, backupPrefix+id)
-	}
-	if i < 0 || i >= len(names) {
-		return nil, errors.New("there is no such backup; `warren restore PLACE --list` lists those that there are")
-	}
-	b, err := readBackup(ctx, from, names[i])
-	if err == nil && b.Version > backupVersion {
-		return nil, fmt.Errorf("the backup was made by warren %s, which is newer: restore it with that one", b.Warren)
-	}
-	return b, err
-}
-
-// restoreTo writes the files of a data folder, the database first and the objects that it names after it.
-func (b *Backup) restoreTo(ctx context.Context, o RestoreOptions, dir string) error {
-	o.Meter.begin(stepDatabase)
-	o.Meter.expect(b.Objects)
-	if err := b.restoreDatabase(ctx, o.From, filepath.Join(dir, store.FileName), o.Meter); err != nil {
-		return err
-	}
-	for _, f := range b.Files {
-		sum := sha256.Sum256(f.Text)
-		if hex.EncodeToString(sum[:]) != f.SHA256 || !filepath.IsLocal(f.Name) || strings.ContainsAny(f.Name, `/\`) {
-			return fmt.Errorf("%s: %w", f.Name, packs.ErrDamaged)
-		}
-		if err := store.WriteFile(filepath.Join(dir, f.Name), string(f.Text)); err != nil {
-			return err
-		}
-	}
-	key := o.Key
-	if key == "" {
-		key = filepath.Join(dir, keyName)
-	}
-	if _, err := os.Stat(key); err != nil {
-		return fmt.Errorf("the backup has no %s; name the one of its server with --secret-key-file: %w", keyName, err)
-	}
-	st, err := openCopy(ctx, dir, key, "")
-	if err != nil {
-		return err
-	}
-	c := &copying{from: o.From, to: packs.Folder(filepath.Join(dir, "snapshots")), backup: &Backup{}, meter: o.Meter}
-	return errors.Join(c.all(ctx, st), st.Close(), b.restorePackages(ctx, o, dir), store.MakeFolder(filepath.Join(dir, "profiles")))
-}
-
-// restoreDatabase writes the database, and compares its sum.
-func (b *Backup) restoreDatabase(ctx context.Context, from packs.Blobs, path string, m *Meter) (err error) {
-	body, err := from.Get(ctx, b.Database.Name, 0, -1)
-	if err != nil {
-		return err
-	}
-	defer body.Close() //nolint:errcheck // it was only read
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(file, sum, m), body)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = wantSum(sum, b.Database)
-	}
-	return err
-}
-
-func wantSum(sum hash.Hash, f File) error {
-	if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
-		return fmt.Errorf("%s: %w", f.Name, packs.ErrDamaged)
-	}
-	return nil
-}
-
-// check compares a file's bytes with its sum.
-func (f File) check(text []byte) error {
-	sum := sha256.New()
-	sum.Write(text)
-	return wantSum(sum, f)
 }

@@ -22,7 +22,9 @@ type CheckOptions struct {
 	From    packs.Blobs // a place of backups
 	ID      string      // of the backup; "" is the newest
 	KeyFile string      // the secret key; "" is that of the data folder or of the backup
-	ReadAll bool        // read every byte of every object
+	// Database is the address of the PostgreSQL database of the data folder's server. "": it is in the data folder.
+	Database string
+	ReadAll  bool // read every byte of every object
 }
 
 // Checked is the outcome of a check.
@@ -33,6 +35,7 @@ type Checked struct {
 	Faults    []string `json:"faults"`       // what is wrong, one sentence each
 	Audit     int      `json:"auditEntries"` // of the audit log, in order
 	Unneeded  int      `json:"unneeded"`     // objects that no snapshot needs; the collection deletes them
+	Elsewhere int64    `json:"elsewhere"`    // snapshots in the database whose objects other servers have; they are not checked
 }
 
 // Check checks a data folder or a backup. It changes nothing.
@@ -58,7 +61,9 @@ func Check(ctx context.Context, o CheckOptions) (out *Checked, err error) {
 	k.blobs = blobs
 	c := &checking{Keeper: k, data: o.Data, backup: backup, all: o.ReadAll, needed: map[string]bool{}, sizes: map[string]int64{},
 		sums: map[string]bool{}}
-	err = c.run(ctx)
+	if err = c.choose(ctx); err == nil {
+		err = c.run(ctx)
+	}
 	return &c.Checked, errors.Join(err, st.Close())
 }
 
@@ -70,7 +75,7 @@ func (o CheckOptions) open(ctx context.Context, temp string) (blobs packs.Blobs,
 		if key == "" {
 			key = filepath.Join(o.Data, keyName)
 		}
-		return packs.Folder(filepath.Join(o.Data, "snapshots")), nil, key, store.Copy(ctx, o.Data, database)
+		return packs.Folder(filepath.Join(o.Data, "snapshots")), nil, key, copyDatabase(ctx, o.Data, o.Database, key, temp)
 	}
 	if b, err = chosen(ctx, o.From, o.ID); err != nil {
 		return nil, nil, "", err
@@ -97,10 +102,25 @@ type checking struct {
 	Checked
 	data   string  // of a data folder
 	backup *Backup // nil: a data folder
+	own    held    // what of the database's objects has to be there
 	all    bool
 	sizes  map[string]int64 // of the objects that are there
 	needed map[string]bool
 	sums   map[string]bool // packs whose bytes were read
+}
+
+// choose says which objects have to be there.
+func (c *checking) choose(ctx context.Context) (err error) {
+	if c.backup != nil {
+		c.Elsewhere = c.backup.Elsewhere
+		c.own, err = c.backup.holds(ctx, c.blobs)
+		return err
+	}
+	node, err := nodeOf(c.data)
+	if err == nil {
+		c.own, c.Elsewhere, err = ownObjects(ctx, c.store, node, c.blobs)
+	}
+	return err
 }
 
 func (c *checking) fault(format string, args ...any) {
@@ -133,6 +153,9 @@ func (c *checking) run(ctx context.Context) error {
 			return err
 		}
 		for _, s := range rows {
+			if !c.own.has(packs.TreePrefix + s.ID) {
+				continue
+			}
 			c.Snapshots++
 			if err := c.snapshot(ctx, s); err != nil {
 				return err
@@ -202,6 +225,10 @@ func (c *checking) snapshot(ctx context.Context, s store.Snapshot) error {
 
 // String says what was found, for people.
 func (c *Checked) String() string {
-	return fmt.Sprintf("%d snapshots, %d objects, %d MiB; %d objects are not needed any more; %d entries of the audit log; %d faults",
-		c.Snapshots, c.Objects, c.Bytes>>20, c.Unneeded, c.Audit, len(c.Faults))
+	elsewhere := ""
+	if c.Elsewhere > 0 {
+		elsewhere = fmt.Sprintf("; %d snapshots of other servers were not looked at", c.Elsewhere)
+	}
+	return fmt.Sprintf("%d snapshots, %d objects, %d MiB; %d objects are not needed any more; %d entries of the audit log; %d faults%s",
+		c.Snapshots, c.Objects, c.Bytes>>20, c.Unneeded, c.Audit, len(c.Faults), elsewhere)
 }

@@ -155,6 +155,17 @@ func (c *copying) packages(ctx context.Context, sums []string) error {
 
 // packages returns the packages that a backup holds. An older Warren's holds none.
 func (b *Backup) packages(ctx context.Context, from packs.Blobs) (sums []string, err error) {
+	names, err := b.names(ctx, from)
+	for _, name := range names {
+		if sum, ok := strings.CutPrefix(name, packagesPrefix); ok && isObject(name) {
+			sums = append(sums, sum)
+		}
+	}
+	return sums, err
+}
+
+// names returns the names of a backup's objects. An older Warren's has none.
+func (b *Backup) names(ctx context.Context, from packs.Blobs) ([]string, error) {
 	if b.Contents == nil {
 		return nil, nil
 	}
@@ -167,12 +178,7 @@ func (b *Backup) packages(ctx context.Context, from packs.Blobs) (sums []string,
 	if err == nil {
 		err = b.Contents.check(text)
 	}
-	for name := range strings.FieldsSeq(string(text)) {
-		if sum, ok := strings.CutPrefix(name, packagesPrefix); ok && isObject(name) {
-			sums = append(sums, sum)
-		}
-	}
-	return sums, err
+	return strings.Fields(string(text)), err
 }
 
 // restorePackages writes the packages of a backup into a data folder.
@@ -204,6 +210,9 @@ func (c *checking) packages(ctx context.Context) error {
 	slices.Sort(sums)
 	for _, sum := range sums {
 		name := packageName(sum)
+		if !c.own.has(name) && c.backup != nil { // its server had no files of it
+			continue
+		}
 		c.needed[name] = true
 		_, there := c.sizes[name]
 		if c.backup == nil {

@@ -91,3 +91,39 @@ func TestCopyPostgresInUse(t *testing.T) {
 	writers.Wait()
 	t.Logf("%d profiles were made meanwhile", last)
 }
+
+// TestOnlyServerSettles: a server that has the database for itself settles what all servers have left there, one of several its own. The
+// first one finds such rows after a restore.
+func TestOnlyServerSettles(t *testing.T) {
+	t.Parallel()
+	s := openTest(t)
+	ensure(t, s, "a")
+	for node, want := range map[string]int{"": 1, "n": 1, "other": 0} {
+		p := putProfile(t, s, aProfile("a", "p"+node))
+		run := "r" + node
+		mustWrite(t, s, func(q *Queries) error {
+			_, err := q.PlaceProfile(t.Context(), PlaceProfileParams{ID: p.ID, NodeID: "n"})
+			if err == nil {
+				_, err = q.SetProfileStatus(t.Context(), SetProfileStatusParams{ID: p.ID, Status: "starting"})
+			}
+			if err == nil {
+				err = q.InsertRun(t.Context(), InsertRunParams{ID: run, ProfileID: p.ID, Record: "{}"})
+			}
+			return err
+		})
+		open, err := s.Read().ListOpenRuns(t.Context(), node)
+		if err != nil || len(open) != want {
+			t.Errorf("%q: %+v, %v", node, open, err)
+		}
+		n := rows(t, s, func(q *Queries) (int64, error) {
+			return q.ResetStatus(t.Context(), ResetStatusParams{FromStatus: "starting", ToStatus: "stopped", NodeID: node})
+		})
+		if n != int64(want) {
+			t.Errorf("%q: %d profiles", node, n)
+		}
+		mustWrite(t, s, func(q *Queries) error {
+			return ErrorOf(q.EndRun(t.Context(), EndRunParams{ID: run, EndedAt: 9, Outcome: "stopped", Record: "{}"}))
+		})
+		rows(t, s, func(q *Queries) (int64, error) { return q.DeleteProfile(t.Context(), DeleteProfileParams{ID: p.ID}) })
+	}
+}

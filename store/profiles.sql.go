@@ -1427,7 +1427,7 @@ func (q *Queries) PurgeProfile(ctx context.Context, arg PurgeProfileParams) (int
 
 const resetStatus = `-- name: ResetStatus :execrows
 UPDATE profiles SET status = ?1
-WHERE status <> 'stopped' AND status = ?2 AND (node_id IS NULL OR node_id = CAST(?3 AS TEXT))
+WHERE status <> 'stopped' AND status = ?2 AND (CAST(?3 AS TEXT) = '' OR node_id IS NULL OR node_id = ?3)
 `
 
 type ResetStatusParams struct {
@@ -1436,7 +1436,8 @@ type ResetStatusParams struct {
 	NodeID     string
 }
 
-// ResetStatus replaces one status by another in all profiles but those of other servers. It changes no other column.
+// ResetStatus replaces one status by another in all profiles but those of other servers. An empty @node_id is the only server. It changes no
+// other column.
 func (q *Queries) ResetStatus(ctx context.Context, arg ResetStatusParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, resetStatus, arg.ToStatus, arg.FromStatus, arg.NodeID)
 	if err != nil {

@@ -119,11 +119,11 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 const listOpenRuns = `-- name: ListOpenRuns :many
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs
 WHERE ended_at IS NULL
-  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND profiles.node_id <> CAST(?1 AS TEXT))
+  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND CAST(?1 AS TEXT) <> '' AND profiles.node_id <> ?1)
 ORDER BY started_at, id
 `
 
-// ListOpenRuns returns every open run but those of other servers, oldest first, for the boot.
+// ListOpenRuns returns every open run but those of other servers, oldest first, for the boot. An empty @node_id is the only server.
 func (q *Queries) ListOpenRuns(ctx context.Context, nodeID string) ([]Run, error) {
 	rows, err := q.db.QueryContext(ctx, listOpenRuns, nodeID)
 	if err != nil {

@@ -152,7 +152,7 @@ FROM profiles WHERE status <> 'stopped' ORDER BY status, id;
 
 -- name: ResetStatus :execrows
 UPDATE profiles SET status = $1
-WHERE status <> 'stopped' AND status = $2 AND (node_id IS NULL OR node_id = $3::text);
+WHERE status <> 'stopped' AND status = $2 AND ($3::text = '' OR node_id IS NULL OR node_id = $3);
 
 -- name: ListProfilesOfProxy :many
 SELECT id FROM profiles

@@ -18,7 +18,7 @@ WHERE id = $1
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record
 FROM runs
 WHERE ended_at IS NULL
-  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND profiles.node_id <> $1::text)
+  AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.id = runs.profile_id AND $1::text <> '' AND profiles.node_id <> $1)
 ORDER BY started_at, id;
 
 -- name: ListOpenRunsVisible :many
