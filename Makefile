@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race twice postgres fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
+.PHONY: build man demo test test-long busy check race twice postgres fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones manifests build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -79,10 +79,16 @@ check:
 	go vet -tags twice ./store
 	go tool -modfile=tools.mod staticcheck ./...
 	go tool -modfile=tools.mod staticcheck -tags twice ./store
+	$(MAKE) --no-print-directory manifests
 	$(MAKE) --no-print-directory sqlc
 	$(MAKE) --no-print-directory web
 	@test -z "$$(git status --porcelain -- store web/dist)" || { git status --short -- store web/dist; git --no-pager diff --stat -- store web/dist; \
 	  echo "what make sqlc and make web write is not what is committed"; exit 1; }
+
+# manifests checks those of Kubernetes and of compose against the types and the schema of theirs, with no cluster (deploy/manifests).
+manifests:
+	go test -C deploy/manifests -timeout 10m ./...
+	go vet -C deploy/manifests ./...
 
 # race looks for data races where goroutines meet. SQLite, translated from C, is compiled without the detector: that took
 # three quarters of the store's time, and what SQLite allocates is outside Go's heap, where the detector does not look. Its driver and its

@@ -44,11 +44,11 @@ var mayImport = map[string][]string{
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "store/postgres": {},
 	"proxy": {}, "web": {}, "leaks": {},
 	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
-	"cgroup": {}, "service": {}, "tally": {},
+	"cgroup": {}, "service": {}, "tally": {}, "deploy/manifests": {},
 }
 
 // notImported are packages that nothing imports.
-var notImported = []string{"main", "bench", "tests"}
+var notImported = []string{"main", "bench", "tests", "deploy/manifests"}
 
 // testsImport is what the tests of a package may import beside that.
 var testsImport = map[string][]string{
