@@ -21,7 +21,8 @@ type doctorCommand struct {
 	Browser string   `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to look at."`
 	JSON    bool     `name:"json" env:"WARREN_JSON" help:"Print JSON."`
 	Folders []string `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie."`
-	Leaks   bool     `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute, longer on a busy machine)."`
+	databaseFlag
+	Leaks bool `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute, longer on a busy machine)."`
 }
 
 // Run examines the machine. It fails if no browser can start.
@@ -29,7 +30,13 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) (err error) {
 	if d.Data, err = dataDir(d.Data); err != nil {
 		return err
 	}
+	if err := d.check(); err != nil {
+		return err
+	}
 	findings := d.examination().Findings(ctx)
+	if d.Store != "" {
+		findings = append(findings, databaseFinding(ctx, d.Store))
+	}
 	var leaky error
 	if d.Leaks && findings[0].OK {
 		var more []runs.Finding
