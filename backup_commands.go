@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"warren/packs"
@@ -91,6 +93,10 @@ func (b *backupCommand) print(c *console, made *snapshots.Backup, took time.Dura
 	if made.Elsewhere > 0 {
 		fmt.Fprintf(c.stdout, "%d snapshots in the database are on other servers, and not in this backup: back each server up.\n",
 			made.Elsewhere)
+	}
+	if _, err := os.Stat(filepath.Join(b.Data, "node.json")); err == nil && b.Store == "" {
+		fmt.Fprintf(c.stderr, "The server of %s has used a PostgreSQL database. If it still does, this backup is of the old warren.db: "+
+			"give --store.\n", b.Data)
 	}
 	if b.NoKey {
 		fmt.Fprintln(c.stderr, "The backup has no secret.key. A restore needs it: keep a copy of it in another safe place.")

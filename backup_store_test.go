@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -85,6 +86,12 @@ func TestBackupOfADatabase(t *testing.T) {
 	out, err = warren(t, "restore", place, "--data", second.Data)
 	if err != nil || !strings.Contains(out, "store copy --from "+second.Data) {
 		t.Fatalf("%s, %v", out, err)
+	}
+	var told strings.Builder // the restored folder has a database of its own
+	args := []string{"backup", t.TempDir(), "--data", second.Data}
+	if err := run(t.Context(), args, strings.NewReader(""), io.Discard, &told); err != nil ||
+		!strings.Contains(told.String(), "give --store") {
+		t.Errorf("%s, %v", told.String(), err)
 	}
 	if out, err := warren(t, "store", "copy", "--from", second.Data, "--to", second.Store); err != nil {
 		t.Fatalf("%s, %v", out, err)

@@ -56,8 +56,8 @@ func (d sqlDialect) rowsAtOnce(columns int) int { return max(1, transferParams/c
 // nodeColumn is the column of the server that has something, such as a profile's data. A copy of the database goes to other servers.
 const nodeColumn = "node_id"
 
-// keepsPlaces reports whether the copy says which server has a profile's data. One of PostgreSQL goes to servers with other disks, but for a
-// backup. SQLite has such servers only where it was restored from one: they still have the data.
+// keepsPlaces reports whether the copy says which server has a profile's data. One of PostgreSQL goes to servers with other disks, but for
+// a backup. SQLite has such servers only where it was restored from one: they still have the data.
 func (t *transfer) keepsPlaces() bool { return t.live || !t.from.postgres }
 
 // columns returns the columns of a table but for those that are generated or not copied, in the order of the table. places says that the
