@@ -14,14 +14,6 @@ import (
 	"warren/testnet"
 )
 
-// warren runs a command in this process and returns what it printed.
-func warren(t testing.TB, args ...string) (string, error) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	err := run(t.Context(), args, strings.NewReader(""), &out, &errs)
-	return out.String(), err
-}
-
 // TestBrowserCommands: browsers are added and removed by their program or its wrapper, and builds by their version; a
 // list that cannot be read is not written over. runs.TestBrowsers has what the server makes of it.
 func TestBrowserCommands(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -40,6 +41,14 @@ func testConfig(t testing.TB) *serveConfig {
 type served struct {
 	base, out, log string
 	err            error
+}
+
+// warren runs a command in this process and returns what it printed.
+func warren(t testing.TB, args ...string) (string, error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	err := run(t.Context(), args, strings.NewReader(""), &out, &errs)
+	return out.String(), err
 }
 
 // serveOnce runs serve from its first step to its last. meanwhile is done while it serves.
