@@ -96,7 +96,7 @@ func TestInterruptedSchedules(t *testing.T) {
 		run(t, db, `INSERT INTO schedules (id, workspace_id, name, search_key, every_ms, action, tag, last_run, created_at, updated_at)
 			VALUES ($1, 'w', 'n', 'n', 1, 'start', 't', $2, 1, 1)`, id, last)
 	}
-	run(t, s, query("InterruptSchedules"))
+	run(t, s, query("InterruptSchedules"), "n")
 	got := rows(t, db, "SELECT coalesce(last_run, '-') FROM schedules ORDER BY id")
 	want := []string{`{"at":"2026","status":"interrupted","errors":[{"status":"running"},1.50],"message":"\"status\":\"running\" é"}`,
 		`{"status":"done"}`, "-", "[]", `{"errors":{"status":"running"}}`}
