@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what tests use beside a browser: ip, nft, strace, Xvfb, four reverse proxies, three proxy servers, two shells, PostgreSQL and, for Selenium, chromedriver. It does so as root and with apt alone; anywhere else it
+# Installs what tests use beside a browser: ip, nft, strace, Xvfb, four reverse proxies, three proxy servers, two shells, PostgreSQL, PgBouncer, faketime and, for Selenium, chromedriver. It does so as root and with apt alone; anywhere else it
 # says what is missing, and the tests that need it are skipped and say so.
 set -eu
 PATH=$PATH:/usr/sbin:/sbin # where ordinary users may not look
@@ -7,7 +7,7 @@ PATH=$PATH:/usr/sbin:/sbin # where ordinary users may not look
 missing=
 driver= # Debian's, which is of its Chromium's version; elsewhere the tests that need it are skipped
 if apt-cache show chromium-driver >/dev/null 2>&1; then driver=chromedriver:chromium-driver; fi
-for tool in ip:iproute2 nft:nftables strace:strace Xvfb:xvfb nginx:nginx-light haproxy:haproxy apache2:apache2 caddy:caddy microsocks:microsocks tinyproxy:tinyproxy squid:squid zsh:zsh fish:fish $driver; do
+for tool in ip:iproute2 nft:nftables strace:strace Xvfb:xvfb nginx:nginx-light haproxy:haproxy apache2:apache2 caddy:caddy microsocks:microsocks tinyproxy:tinyproxy squid:squid zsh:zsh fish:fish pgbouncer:pgbouncer faketime:faketime $driver; do
   command -v "${tool%%:*}" >/dev/null 2>&1 || missing="$missing ${tool#*:}"
 done
 set -- /usr/lib/postgresql/*/bin/postgres # Debian's, which is not in PATH

@@ -5,6 +5,7 @@ package tests
 import (
 	"os/exec"
 	"path/filepath"
+	"testing"
 )
 
 // nothingLeft looks at files alone: there is no /proc to look for processes in.
