@@ -82,7 +82,7 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 	if e.reads, err = postgres.Open(o.Database, min(max(runtime.GOMAXPROCS(0)*2, 4), 8), reads); err != nil {
 		return s, err
 	}
-	if e.bus, err = postgres.Open(o.Database, 2, postgres.Settings{}); err != nil {
+	if e.bus, err = postgres.Open(o.Database, 2, postgres.Settings{Silence: silence}); err != nil {
 		return s, err
 	}
 	s.short, s.long = New(e.statements(e.reads, true)), New(e.statements(e.reads, false))

@@ -134,7 +134,10 @@ func TestPartition(t *testing.T) {
 		err  error
 		took time.Duration
 	}
-	const callers = 60
+	bus := s.Bus()
+	wake := bus.Follow()
+	<-wake // it listens
+	const callers = 80
 	answers, began := make(chan answer), time.Now()
 	ask := func(what string, fn func() error) {
 		go func() {
@@ -142,7 +145,8 @@ func TestPartition(t *testing.T) {
 			answers <- answer{what, err, time.Since(began)}
 		}()
 	}
-	for range callers / 3 {
+	for i := range callers / 4 {
+		ask("an event", func() error { return bus.Append(ctx, []EventRow{eventRow(fmt.Sprint("meanwhile ", i))}) })
 		ask("a write", func() error { return rename(t, s, p.ID, "meanwhile") })
 		ask("a read", func() error { return ErrorOf(s.Profile(ctx, All(), p.ID, false)) })
 		ask("a list", func() error { return ErrorOf(s.ListProfiles(ctx, ProfileList{Limit: 1})) })
@@ -170,6 +174,7 @@ func TestPartition(t *testing.T) {
 	}
 	shows(t, s, p.ID, "after")
 	assertCounters(t, s)
+	testnet.Eventually(t, "an event", func() bool { return bus.Append(ctx, []EventRow{eventRow("after")}) == nil })
 }
 
 // TestSlowLink: 50 ms each way. The log has the round trips of each.

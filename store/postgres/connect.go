@@ -63,7 +63,7 @@ func Open(address string, connections int, o Settings) (*sql.DB, error) {
 			return c.Exec(ctx, "SET "+readOnly+" = on").Close()
 		}
 	}
-	db := sql.OpenDB(&connector{config: config, prepares: !unprepared, readOnly: o.ReadOnly})
+	db := sql.OpenDB(&connector{config: config, prepares: !unprepared, readOnly: o.ReadOnly, silence: o.Silence})
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	db.SetConnMaxIdleTime(unusedFor)
@@ -186,39 +186,53 @@ func dial(timeout, silence time.Duration) pgconn.DialFunc {
 // conn is a connection to the server, whose errors can be told from those of other connections.
 type conn struct {
 	net.Conn
-	silence time.Duration // of a Read; 0: no limit
 
-	mu    sync.Mutex
-	given time.Time // the deadline that the driver has set; zero: none
+	mu      sync.Mutex
+	silence time.Duration // of a Read; 0: no limit
+	given   time.Time     // the deadline that the driver has set; zero: none
+	silent  bool          // the server was silent for longer
 }
 
 // Read implements net.Conn. A machine may confirm what it gets although the server on it, or the way behind it, is silent.
 func (c *conn) Read(p []byte) (int, error) {
-	limited := c.limit()
+	silence := c.limit()
 	n, err := c.Conn.Read(p)
-	if limited && errors.Is(err, os.ErrDeadlineExceeded) && !c.isGiven() {
-		err = silentError(c.silence) // the driver would take the other for its own
+	if silence > 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.noteSilence() {
+		err = silentError(silence) // the driver would take the other for its own
 	}
 	return n, asLost(err)
 }
 
 // limit sets the deadline of a Read, if the driver has set none.
-func (c *conn) limit() bool {
-	if c.silence == 0 {
-		return false
-	}
+func (c *conn) limit() (silence time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.given.IsZero() {
+	if c.silence > 0 && c.given.IsZero() {
 		_ = c.Conn.SetReadDeadline(time.Now().Add(c.silence)) // a connection that has ended says so when it is read
 	}
-	return true
+	return c.silence
 }
 
-func (c *conn) isGiven() bool {
+// waitLong lets the server be silent from now on.
+func (c *conn) waitLong() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.given.IsZero()
+	c.silence = 0
+	return c.Conn.SetReadDeadline(c.given)
+}
+
+// noteSilence reports whether a deadline that has passed was not the driver's.
+func (c *conn) noteSilence() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent = c.given.IsZero()
+	return c.silent
+}
+
+func (c *conn) wasSilent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silent
 }
 
 // SetDeadline implements net.Conn.

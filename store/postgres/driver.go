@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -21,6 +22,7 @@ type connector struct {
 	config   *pgconn.Config
 	prepares bool // statements are prepared, once on each connection
 	readOnly bool
+	silence  time.Duration // of Settings
 
 	mu     sync.Mutex
 	silent error     // the server did not answer
@@ -114,14 +116,38 @@ func (s *session) elsewhere(err error) error {
 // Ping implements driver.Pinger.
 func (s *session) Ping(ctx context.Context) error { return s.command(ctx, "-- ping") }
 
+// waitLong lets the server be silent from now on.
+func (s *session) waitLong() error {
+	if c := s.below(); c != nil {
+		return c.waitLong()
+	}
+	return nil
+}
+
+// below returns the connection that dial has made.
+func (s *session) below() *conn {
+	below := s.pg.Conn()
+	if encrypted, ok := below.(*tls.Conn); ok {
+		below = encrypted.NetConn()
+	}
+	c, _ := below.(*conn)
+	return c
+}
+
 // command runs statements without arguments or rows.
 func (s *session) command(ctx context.Context, text string) error {
 	return s.noted(s.pg.Exec(ctx, text).Close())
 }
 
-// noted tells the error of a statement to who watches.
+// noted returns the error of a statement, and tells it to who watches. Of some statements pgx says only that the connection is closed.
 func (s *session) noted(err error) error {
-	if err != nil && s.failure != nil {
+	if err == nil {
+		return nil
+	}
+	if c := s.below(); c != nil && c.wasSilent() {
+		err = lostError{silentError(s.of.silence)}
+	}
+	if s.failure != nil {
 		s.failure.note(err)
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"warren/testnet"
 )
@@ -139,4 +140,29 @@ func TestReadsGoOn(t *testing.T) {
 	for range 20 {
 		one(t, db, "SELECT $1::bigint", 1)
 	}
+}
+
+// TestSilence: a statement that gets no answer for the time gives its connection up. One that listens may wait for longer.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	address := testnet.Postgres(t)
+	const silence = 300 * time.Millisecond
+	db := open(t, address, Settings{Silence: silence})
+	ctx, cancel := context.WithCancel(t.Context())
+	heard, ended := make(chan struct{}, 10), make(chan error)
+	go func() { ended <- Listen(ctx, db, "channel", func() { heard <- struct{}{} }) }()
+	<-heard // it listens
+	_, err := db.ExecContext(t.Context(), "SELECT pg_sleep(60)")
+	if fault, _, said := FaultOf(err); fault != Gone || !strings.Contains(said, "has said nothing for 300ms") || Lost(err) {
+		t.Errorf("a statement without an answer: %v", err)
+	}
+	run(t, open(t, address, Settings{}), "SELECT pg_sleep(0.7)") // more than the time
+	run(t, db, "NOTIFY channel")
+	select {
+	case <-heard:
+	case err := <-ended:
+		t.Fatalf("it listens no more: %v", err)
+	}
+	cancel()
+	<-ended
 }

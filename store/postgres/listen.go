@@ -25,6 +25,9 @@ func Listen(ctx context.Context, db *sql.DB, channel string, heard func()) error
 		if err := s.command(ctx, `LISTEN "`+strings.ReplaceAll(channel, `"`, `""`)+`"`); err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
+		if err := s.waitLong(); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
 		for {
 			heard()
 			if err := s.pg.WaitForNotification(ctx); err != nil {
