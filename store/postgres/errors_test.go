@@ -128,6 +128,7 @@ func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	db := open(t, testnet.Postgres(t), Settings{})
 	for _, limit := range []time.Duration{0, 50 * time.Millisecond} {
+		run(t, db, "SELECT 1") // the connection may take longer
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, err := db.ExecContext(ctx, "SELECT pg_sleep(60)")
 		cancel()
