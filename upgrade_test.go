@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,15 @@ func schemaAndName(t *testing.T, dir string) (schema int64, name string) {
 	return schema, name
 }
 
+// versionOf returns the number of a migration by its file.
+func versionOf(t *testing.T, file string) (version int64) {
+	t.Helper()
+	if _, err := fmt.Sscanf(filepath.Base(file), "%d_", &version); err != nil {
+		t.Fatal(file, err)
+	}
+	return version
+}
+
 // TestUpgrade: serve backs a database with an older schema up before it migrates it, and the old version can go on with the backup. No
 // backup, no migration. A newer database is refused, with 3 and the version that wrote it.
 func TestUpgrade(t *testing.T) {
@@ -82,15 +92,15 @@ func TestUpgrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newest := int64(len(all))
-	olderFolder(t, cfg.Data, newest-1)
+	newest, older := versionOf(t, all[len(all)-1]), versionOf(t, all[len(all)-2])
+	olderFolder(t, cfg.Data, older)
 	again := func() *serveConfig { c := testConfig(t); c.Data = cfg.Data; return c }
 	place := filepath.Join(cfg.Data, "backups")
 	if err := os.WriteFile(place, nil, 0o600); err != nil { // a file where the folder must be: the backup fails
 		t.Fatal(err)
 	}
 	s := serveOnce(t, again())
-	if schema, _ := schemaAndName(t, cfg.Data); s.err == nil || schema != newest-1 ||
+	if schema, _ := schemaAndName(t, cfg.Data); s.err == nil || schema != older ||
 		!strings.Contains(s.err.Error(), "was not migrated") || !strings.Contains(s.err.Error(), "--no-backup-before-migration") {
 		t.Errorf("without a backup: schema %d, %v", schema, s.err)
 	}
@@ -102,7 +112,7 @@ func TestUpgrade(t *testing.T) {
 	if s.err != nil || err != nil || len(made) != 1 || !strings.Contains(s.log, made[0]) {
 		t.Fatalf("%v, %v, %v; %s", s.err, made, err, s.log)
 	}
-	if schema, name := schemaAndName(t, made[0]); schema != newest-1 || name != "old" {
+	if schema, name := schemaAndName(t, made[0]); schema != older || name != "old" {
 		t.Errorf("the backup has schema %d and the profile %q", schema, name)
 	}
 	if schema, name := schemaAndName(t, cfg.Data); schema != newest || name != "old" {
