@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
 	"warren/nodes"
@@ -17,11 +16,8 @@ import (
 
 // This server among those that share a database: its flags, and its entry.
 
-// Limits of what a server tells of itself.
-const (
-	maxNodeName = 200
-	maxLabels   = 32
-)
+// maxNodeName is the longest name of a server, in bytes.
+const maxNodeName = 200
 
 // resolveNode checks the flags of a server that shares a database. Without --store there is no other server.
 func (c *serveConfig) resolveNode(f *faults) {
@@ -47,18 +43,17 @@ func (c *serveConfig) resolveNode(f *faults) {
 // resolveLabels parses the labels.
 func (c *serveConfig) resolveLabels(f *faults) {
 	c.labels = map[string]string{}
-	part := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 	for _, text := range c.Label {
 		key, value, ok := strings.Cut(text, "=")
-		if !ok || !part.MatchString(key) || value != "" && !part.MatchString(value) {
-			f.add("--label %q must be KEY=VALUE of letters, digits, '.', '_', '/' and '-', 63 each at most", text)
+		if !ok || !nodes.IsLabel(key, value) {
+			f.add("--label %q must be KEY=VALUE of %s", text, nodes.LabelRule)
 		} else if _, twice := c.labels[key]; twice {
 			f.add("--label %s is given twice", key)
 		}
 		c.labels[key] = value
 	}
-	if len(c.labels) > maxLabels {
-		f.add("--label may be given %d times at most", maxLabels)
+	if len(c.labels) > nodes.MaxLabels {
+		f.add("--label may be given %d times at most", nodes.MaxLabels)
 	}
 }
 

@@ -160,6 +160,7 @@ CREATE TABLE profiles (
     limits          TEXT    CHECK (limits IS NULL OR (json_valid(limits) AND json_type(limits) = 'object')), -- memoryMb, cpuPercent, pids; NULL, or absent: the server's
     freeze_after    INTEGER CHECK (freeze_after >= 0), -- seconds until a run that nobody needs is frozen; 0: never; NULL: the server's
     node_id         TEXT,                        -- the server whose disk has its data: set at the first start; NULL: none yet, and always so with SQLite. No foreign key: the data may come back with a node that was removed
+    placement       TEXT    CHECK (placement IS NULL OR (json_valid(placement) AND json_type(placement) = 'object')), -- labels of the servers on which it may first start; NULL: on all. Without effect with SQLite
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
@@ -535,7 +536,8 @@ CREATE TABLE nodes (
     browsers    TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(browsers) AND json_type(browsers) = 'array'), -- {"system", "version"} each
     labels      TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(labels) AND json_type(labels) = 'object'),
     draining    INTEGER NOT NULL DEFAULT 0 CHECK (draining IN (0, 1)), -- it takes no new starts; kept over a restart
-    schema      INTEGER NOT NULL DEFAULT 0         -- the newest that the server knows
+    schema      INTEGER NOT NULL DEFAULT 0, -- the newest that the server knows
+    pressure    INTEGER NOT NULL DEFAULT 0 CHECK (pressure BETWEEN 0 AND 100) -- how busy its machine is, in percent, at the last beat
 ) STRICT;
 
 -- What one of the servers that share this database does at a time (store.Alone); with SQLite there is none.

@@ -275,7 +275,7 @@ func toldMembers() []string {
 	return []string{"name", "tags", "os", "browserVersion", "consistency", "headless", "proxyId", "fallbackProxyIds", "fallbackCountry",
 		"timezone", "locale", "geolocation", "screen", "webrtc", "extensions", "limits", "snapshots", "passkeys", "temporary",
 		"startWithServer", "backgroundTraffic", "allowLocal", "localhostVia", "allowHosts", "denyHosts", "logHosts", "idleTimeoutMs",
-		"freezeAfter",
+		"freezeAfter", "placement",
 		"maxRunMs", "type", "host", "port", "action", "catchUp", "cron", "enabled", "everyMs", "profileIds", "proxyIds", "tag", "timeZone"}
 }
 

@@ -76,7 +76,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"temporary", "boolean", false, false}, {"snapshots", "text", false, false},
 		{"passkeys", "text", false, false}, {"extensions", "uses", false, false},
 		{"startWithServer", "boolean", false, false}, {"limits", "limits", false, false},
-		{"freezeAfter", "count", false, false},
+		{"freezeAfter", "count", false, false}, {"placement", "placement", false, false},
 		{"args", "list", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true},
 		{"username", "text", true, false},
@@ -154,6 +154,12 @@ func wrongTypes(kind string) []any {
 	case "object":
 		return []any{"x", 1, true, list, []any{}, object, map[string]any{}, map[string]any{"width": "1920", "height": "1080"},
 			map[string]any{"width": 1920.5, "height": 1080}}
+	case "placement":
+		return []any{"x", "zone=a", 1, true, list, []any{}, object, map[string]any{}, map[string]any{"labels": nil},
+			map[string]any{"labels": "zone=a"}, map[string]any{"labels": map[string]any{"zone": 1}},
+			map[string]any{"labels": map[string]any{"zone": nil}},
+			map[string]any{"labels": map[string]any{"": "a"}}, map[string]any{"labels": map[string]any{"zone": "a b"}},
+			map[string]any{"labels": map[string]any{}, "zone": "a"}}
 	case "limits":
 		return []any{"x", 1, true, list, []any{}, object, map[string]any{"memoryMb": 255}, map[string]any{"memoryMb": "512"},
 			map[string]any{"cpuPercent": 0}, map[string]any{"pids": 1.5}}
@@ -182,7 +188,7 @@ func (b bodied) memberCases(m member) (out []badCase) {
 	if m.required {
 		add("null", nil)
 	}
-	if m.kind == "integer" || m.kind == "count" || m.kind == "boolean" || m.kind == "object" || m.kind == "uses" || m.kind == "limits" {
+	if slices.Contains([]string{"integer", "count", "boolean", "object", "uses", "limits", "placement"}, m.kind) {
 		return out
 	}
 	texts := append(controlText(), strings.Repeat("x", 300<<10))

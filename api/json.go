@@ -196,6 +196,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.text("passkeys", p.Passkeys)
 	rareMember(o, "limits", p.Limits)
 	orNullMember(o, "freezeAfter", p.FreezeAfter, (*object).int)
+	rareMember(o, "placement", p.Placement)
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

@@ -13,6 +13,7 @@ import (
 const (
 	chooseType     = "Choose a type: socks5, http, https or socks4."
 	enterHost      = "Enter a host name or an IP address."
+	enterLabels    = `Enter labels such as {"labels":{"zone":"berlin"}}, or null.`
 	enterName      = "Enter a name of 1 to 200 characters."
 	enterPort      = "Enter a port from 1 to 65535."
 	enterProxy     = "Enter a proxy such as host:1080:user:password or socks5://user:password@host:1080."
@@ -34,6 +35,7 @@ var memberMessages = map[string]string{
 	"height":            "Enter a height from 240 to 4,320 pixels.",
 	"host":              enterHost,
 	"idleTimeoutMs":     "Enter a time from 1 second to 30 days, in milliseconds: 1,000 to 2,592,000,000.",
+	"labels":            enterLabels,
 	"latitude":          "Enter a latitude from -90 to 90 degrees.",
 	"limit":             "Enter one whole number from 1 to 200.",
 	"locale":            `Enter languages such as ["de-DE","en"], or "auto" or "system".`,
@@ -41,6 +43,7 @@ var memberMessages = map[string]string{
 	"maxRunMs":          "Enter a time from 1 second to 30 days, in milliseconds: 1,000 to 2,592,000,000.",
 	"name":              "Enter a name.",
 	"page":              "Enter one whole number from 1 to 1,000,000,000.",
+	"placement":         enterLabels,
 	"port":              enterPort,
 	"proxies":           `Choose "each", {"tag","pick"} with pick random, leastUsed or roundRobin, a list of ids, or null.`,
 	"proxyId":           `Choose a proxy by its id, null for none, or {"tag","pick"} with pick random, leastUsed, roundRobin or sticky.`,

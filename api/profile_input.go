@@ -50,6 +50,7 @@ type ProfileInput struct {
 	Passkeys          opt[string]         `json:"passkeys,omitempty" enum:"off,auto,ask" doc:"Whether pages make and use passkeys (docs/passkeys.md). off (the default): they have none of the profile's. auto: they do so by themselves. ask: a person allows each use in the live view. Applies from the next start."`
 	Limits            opt[runLimits]      `json:"limits,omitempty" doc:"What the run may use of the machine, where the kernel lets the server limit it (docs/limits.md). null, and each member that is absent: as the server's --run-memory, --run-cpu and --run-pids say. Takes effect at once; a limit of memory below what the run has is pending."`
 	FreezeAfter       opt[int64]          `json:"freezeAfter,omitempty" minimum:"0" maximum:"2592000" doc:"After so many seconds the processes of a browser that nobody needs are stopped where they are, and its memory is given back (docs/limits.md). It goes on at once when somebody comes. 0: never. null (the default): as the server's --freeze-after says. Applies from the next start."`
+	Placement         opt[placement]      `json:"placement,omitempty" doc:"On which servers its first start may place it, where several share a database (GET /nodes): those that have all of these labels, at most 32, as --label gives them. null (the default): on any. A change after the first start does not move the profile: its data stay where they are. A server with a database of its own keeps it, and it has no effect there."`
 	Consistency       opt[string]         `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
@@ -88,6 +89,7 @@ var settings = []setting{
 	newSetting("passkeys", runs.NextStart, "off", text[string], nil),
 	newSetting("limits", runs.AtOnce, nil, jsonText[runLimits], nil),
 	newSetting("freezeAfter", runs.NextStart, nil, pointer[int64], nil),
+	newSetting("placement", runs.NoEffect, nil, jsonText[placement], (*faults).placement),
 	newSetting("consistency", runs.NoEffect, "warn", text[string], nil),
 }
 

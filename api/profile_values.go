@@ -1,7 +1,9 @@
 package api
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	_ "time/tzdata" // zone names are the same on every platform
 
@@ -11,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 
 	"warren/identity"
+	"warren/nodes"
 	"warren/proxy"
 	"warren/runs"
 )
@@ -131,6 +134,20 @@ func (runLimits) Schema(huma.Registry) *huma.Schema {
 		"cpuPercent": member(runs.MinCPUPercent, runs.MaxCPUPercent, "Of one core: 150 are one and a half."),
 		"pids":       member(runs.MinPIDs, runs.MaxPIDs, "Processes and threads. A tab takes about 25.")},
 		Examples: []any{map[string]any{"memoryMb": 1024, "cpuPercent": 150, "pids": 2000}}}
+}
+
+// placement says on which servers a profile may be placed: those that have all of the labels.
+type placement struct {
+	Labels map[string]string `json:"labels"`
+}
+
+// Schema is inline and not a reference, so that it can allow null.
+func (placement) Schema(huma.Registry) *huma.Schema {
+	labels := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString},
+		Description: "Keys and values of " + nodes.LabelRule + ". A value may be empty."}
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Nullable: true, Required: []string{"labels"},
+		Properties: map[string]*huma.Schema{"labels": labels},
+		Examples:   []any{map[string]any{"labels": map[string]any{"zone": "berlin"}}}}
 }
 
 // rawStrings is a list of strings as the database holds it: JSON already.
@@ -268,6 +285,20 @@ func (f *faults) arguments(location string, args []string) []string {
 		f.add(element(location, fault.Index), fault.Message, nil)
 	}
 	return args
+}
+
+// placement notes labels that no server can have.
+func (f *faults) placement(location string, p placement) placement {
+	location += ".labels"
+	f.require(p.Labels != nil, location, enterLabels)
+	f.atMost(nodes.MaxLabels, "labels", location, len(p.Labels))
+	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
+		if value := p.Labels[key]; !nodes.IsLabel(key, value) {
+			f.add(location, "Enter keys and values of "+nodes.LabelRule+". Each begins with a letter or a digit.", cut(key+"="+value))
+			return p
+		}
+	}
+	return p
 }
 
 // maxRules is how many rules allowHosts and denyHosts may have.

@@ -54,6 +54,7 @@ type profileJSON struct {
 	Passkeys          string          `json:"passkeys" enum:"off,auto,ask"`
 	Limits            *runLimits      `json:"limits"`
 	FreezeAfter       *int64          `json:"freezeAfter"`
+	Placement         *placement      `json:"placement"`
 	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *profileRunJSON `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *runs.End       `json:"lastRun" doc:"How the last run ended."`
@@ -146,6 +147,9 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 	}
 	if err == nil {
 		p.Limits, err = fromText[runLimits](row.Limits)
+	}
+	if err == nil {
+		p.Placement, err = fromText[placement](row.Placement)
 	}
 	return p, err
 }

@@ -28,6 +28,7 @@ func settingSamples() map[string]string {
 		"startWithServer": `true`,
 		"limits":          `{"memoryMb":512}`,
 		"freezeAfter":     `600`,
+		"placement":       `{"labels":{"zone":"a"}}`,
 		"extensions":      `[{"id":"e","enabled":false}]`}
 }
 

@@ -161,6 +161,9 @@ func (s *session) value(f flag, v any) (any, error) {
 		}
 		return s.single(f.object, x, "")
 	case []string:
+		if f.kind == pairs {
+			return pairsOf(f.name, x)
+		}
 		if len(x) == 1 && x[0] == "" { // --tag= takes all of them away
 			return []string{}, nil
 		}
@@ -174,6 +177,21 @@ func (s *session) value(f flag, v any) (any, error) {
 		return x != f.inverse, nil
 	}
 	return v, nil
+}
+
+// pairsOf makes an object of KEY=VALUE words. A single empty word is an empty object.
+func pairsOf(flag string, words []string) (map[string]any, error) {
+	out := map[string]any{}
+	for _, word := range words {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok && (word != "" || len(words) > 1) {
+			return nil, misusef("--%s %q is not KEY=VALUE", flag, harmless(word))
+		}
+		if ok {
+			out[key] = value
+		}
+	}
+	return out, nil
 }
 
 // setMember sets a member by its dotted path.

@@ -74,13 +74,14 @@ type kind byte
 const (
 	text kind = iota
 	list
+	pairs // KEY=VALUE each; an object
 	yes
 	number
 	duration // sent in milliseconds
 )
 
 // q, b and o declare flags of the query, of the body and of the command itself: name or name=member, with a mark of the kind behind it.
-// "tag[]" is a list, "unused?" a yes or no, "limit#" a number, "max-run~=maxRunMs" a time.
+// "tag[]" is a list, "placement{}" an object of KEY=VALUE, "unused?" a yes or no, "limit#" a number, "max-run~=maxRunMs" a time.
 func q(spec, help string) flag { return declare(query, spec, help) }
 func b(spec, help string) flag { return declare(body, spec, help) }
 func o(spec, help string) flag { return declare(own, spec, help) }
@@ -88,7 +89,7 @@ func o(spec, help string) flag { return declare(own, spec, help) }
 func declare(w where, spec, help string) flag {
 	name, member, _ := strings.Cut(spec, "=")
 	f := flag{where: w, help: help}
-	for mark, k := range map[string]kind{"[]": list, "?": yes, "#": number, "~": duration} {
+	for mark, k := range map[string]kind{"[]": list, "{}": pairs, "?": yes, "#": number, "~": duration} {
 		if cut, ok := strings.CutSuffix(name, mark); ok {
 			name, f.kind = cut, k
 		}
@@ -283,7 +284,7 @@ func (c *command) parser(options ...kong.Option) (*kong.Kong, reflect.Value, err
 // goType returns the type of the flag's value.
 func (f flag) goType() reflect.Type {
 	switch f.kind {
-	case list:
+	case list, pairs:
 		return reflect.TypeFor[[]string]()
 	case yes:
 		return reflect.TypeFor[bool]()
@@ -313,7 +314,7 @@ func (f flag) tag(c *command) string {
 	if f.kind == yes && f.where != own {
 		tag += ` negatable:""`
 	}
-	if f.kind == list && (f.where == body || f.name == "set") {
+	if f.kind == pairs || f.kind == list && (f.where == body || f.name == "set") {
 		tag += ` sep:"none"`
 	}
 	if env := environment[f.name]; env != "" && c.shape != local {

@@ -139,6 +139,7 @@ func settings() []flag {
 		b("deny-host[]=denyHosts", "These hosts may not be reached."), b("max-run~=maxRunMs", "End a run after this time."),
 		b("idle-timeout~=idleTimeoutMs", "End a run that nobody has driven for this time."),
 		b("freeze-after#=freezeAfter", "Freeze a run that nobody has needed for so many seconds; 0: never."),
+		b("placement{}=placement.labels", "Place it at its first start only on servers with this label, KEY=VALUE."),
 		b("start-with-server?", "Start it with the server."), b("snapshots", "Keep snapshots of its data.").in("on,off")}
 }
 

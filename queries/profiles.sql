@@ -7,13 +7,13 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
     @background_traffic, @allow_local, @consistency,
     @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @temporary, sqlc.narg(snapshots),
-    sqlc.narg(template_id), @args, @extensions, @passkeys, @start_with_server, sqlc.narg(limits), sqlc.narg(freeze_after), @sources, @created_at, @updated_at
+    sqlc.narg(template_id), @args, @extensions, @passkeys, @start_with_server, sqlc.narg(limits), sqlc.narg(freeze_after), sqlc.narg(placement), @sources, @created_at, @updated_at
 ) RETURNING *;
 
 -- name: AddProfile :exec
@@ -22,13 +22,13 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
     @background_traffic, @allow_local, @consistency,
     @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @temporary, sqlc.narg(snapshots),
-    sqlc.narg(template_id), @args, @extensions, @passkeys, @start_with_server, sqlc.narg(limits), sqlc.narg(freeze_after), @sources, @created_at, @updated_at
+    sqlc.narg(template_id), @args, @extensions, @passkeys, @start_with_server, sqlc.narg(limits), sqlc.narg(freeze_after), sqlc.narg(placement), @sources, @created_at, @updated_at
 );
 
 -- name: InsertProfiles :exec
@@ -38,7 +38,7 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(value, '$[1]'), CAST(@os AS TEXT), CAST(@browser_version AS TEXT), CAST(@tags AS TEXT),
     CAST(@tags_key AS TEXT), CAST(@notes AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(@proxy_missing AS BOOLEAN),
@@ -47,7 +47,7 @@ SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(va
     CAST(@background_traffic AS TEXT), CAST(@allow_local AS TEXT), CAST(@consistency AS TEXT),
     CAST(@fallback_proxy_ids AS TEXT), CAST(@fallback_country AS TEXT), CAST(@allow_hosts AS TEXT), CAST(@deny_hosts AS TEXT), CAST(@localhost_via AS TEXT),
     CAST(@log_hosts AS BOOLEAN), CAST(@temporary AS BOOLEAN), CAST(sqlc.narg(snapshots) AS TEXT),
-    CAST(sqlc.narg(template_id) AS TEXT), CAST(@args AS TEXT), CAST(@extensions AS TEXT), CAST(@passkeys AS TEXT), CAST(@start_with_server AS BOOLEAN), CAST(sqlc.narg(limits) AS TEXT), CAST(sqlc.narg(freeze_after) AS INTEGER), CAST(@sources AS TEXT), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
+    CAST(sqlc.narg(template_id) AS TEXT), CAST(@args AS TEXT), CAST(@extensions AS TEXT), CAST(@passkeys AS TEXT), CAST(@start_with_server AS BOOLEAN), CAST(sqlc.narg(limits) AS TEXT), CAST(sqlc.narg(freeze_after) AS INTEGER), CAST(sqlc.narg(placement) AS TEXT), CAST(@sources AS TEXT), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
 FROM jsonb_each(CAST(@profiles AS TEXT));
 
 -- name: ListProfilesFromTo :many
@@ -79,7 +79,7 @@ UPDATE profiles SET
     background_traffic = @background_traffic, allow_local = @allow_local, consistency = @consistency,
     fallback_proxy_ids = @fallback_proxy_ids, fallback_country = @fallback_country, allow_hosts = @allow_hosts, deny_hosts = @deny_hosts,
     localhost_via = @localhost_via, log_hosts = @log_hosts, temporary = @temporary, snapshots = sqlc.narg(snapshots),
-    args = @args, extensions = @extensions, passkeys = @passkeys, start_with_server = @start_with_server, limits = sqlc.narg(limits), freeze_after = sqlc.narg(freeze_after), sources = @sources, updated_at = @updated_at, revision = revision + 1
+    args = @args, extensions = @extensions, passkeys = @passkeys, start_with_server = @start_with_server, limits = sqlc.narg(limits), freeze_after = sqlc.narg(freeze_after), placement = sqlc.narg(placement), sources = @sources, updated_at = @updated_at, revision = revision + 1
 WHERE id = @id AND revision = @revision AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 RETURNING *;

@@ -160,7 +160,7 @@ func (e *twins) text(query, field string) string {
 		"LocalhostVia", "Args", "Scopes", "Events", "ProxyIDs", "ProfileIDs", "Permissions", "OptionalPermissions", "Hosts",
 		"OptionalHosts":
 		return e.list()
-	case "Settings", "Defaults", "Record", "Headers", "LastCheck", "Screen", "Limits":
+	case "Settings", "Defaults", "Record", "Headers", "LastCheck", "Screen", "Limits", "Placement":
 		return e.one("{}", `{"a":"b"}`)
 	case "Profiles", "Proxies", "Addresses", "Deliveries":
 		return e.many(field)

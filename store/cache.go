@@ -130,8 +130,10 @@ func describeProfile(row *Profile) (id string, size int) {
 		len(row.Locale) + len(row.AllowLocal) +
 		len(row.AllowHosts) + len(row.DenyHosts) + len(row.LocalhostVia) + len(row.FallbackProxyIDs) +
 		len(row.Extensions) + len(row.Args) + len(row.Sources)
-	if row.LastRun != nil {
-		size += len(*row.LastRun)
+	for _, text := range []*string{row.LastRun, row.Placement} {
+		if text != nil {
+			size += len(*text)
+		}
 	}
 	return row.ID, size
 }

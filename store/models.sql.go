@@ -117,6 +117,7 @@ type Node struct {
 	Labels      string
 	Draining    bool
 	Schema      int64
+	Pressure    int64
 }
 
 type Pack struct {
@@ -186,6 +187,7 @@ type Profile struct {
 	Limits            *string
 	FreezeAfter       *int64
 	NodeID            *string
+	Placement         *string
 }
 
 type Proxy struct {

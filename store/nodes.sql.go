@@ -124,7 +124,7 @@ func (q *Queries) DrainNode(ctx context.Context, arg DrainNodeParams) (int64, er
 }
 
 const getNode = `-- name: GetNode :one
-SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining, schema FROM nodes WHERE id = ?1
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining, schema, pressure FROM nodes WHERE id = ?1
 `
 
 func (q *Queries) GetNode(ctx context.Context, id string) (Node, error) {
@@ -146,6 +146,7 @@ func (q *Queries) GetNode(ctx context.Context, id string) (Node, error) {
 		&i.Labels,
 		&i.Draining,
 		&i.Schema,
+		&i.Pressure,
 	)
 	return i, err
 }
@@ -168,7 +169,7 @@ func (q *Queries) LeaveDuty(ctx context.Context, arg LeaveDutyParams) (int64, er
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining, schema FROM nodes ORDER BY name, id
+SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining, schema, pressure FROM nodes ORDER BY name, id
 `
 
 func (q *Queries) ListNodes(ctx context.Context) ([]Node, error) {
@@ -196,6 +197,7 @@ func (q *Queries) ListNodes(ctx context.Context) ([]Node, error) {
 			&i.Labels,
 			&i.Draining,
 			&i.Schema,
+			&i.Pressure,
 		); err != nil {
 			return nil, err
 		}

@@ -14,13 +14,13 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41
+    ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42
 )
 `
 
@@ -63,6 +63,7 @@ type AddProfileParams struct {
 	StartWithServer   bool
 	Limits            *string
 	FreezeAfter       *int64
+	Placement         *string
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -109,6 +110,7 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.StartWithServer,
 		arg.Limits,
 		arg.FreezeAfter,
+		arg.Placement,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -226,7 +228,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -292,12 +294,13 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.Limits,
 		&i.FreezeAfter,
 		&i.NodeID,
+		&i.Placement,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -364,12 +367,13 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.Limits,
 		&i.FreezeAfter,
 		&i.NodeID,
+		&i.Placement,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -442,6 +446,7 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.Limits,
 			&i.FreezeAfter,
 			&i.NodeID,
+			&i.Placement,
 		); err != nil {
 			return nil, err
 		}
@@ -462,14 +467,14 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22, ?23,
     ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31,
-    ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+    ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement
 `
 
 type InsertProfileParams struct {
@@ -511,6 +516,7 @@ type InsertProfileParams struct {
 	StartWithServer   bool
 	Limits            *string
 	FreezeAfter       *int64
+	Placement         *string
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -559,6 +565,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.StartWithServer,
 		arg.Limits,
 		arg.FreezeAfter,
+		arg.Placement,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -617,6 +624,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.Limits,
 		&i.FreezeAfter,
 		&i.NodeID,
+		&i.Placement,
 	)
 	return i, err
 }
@@ -626,7 +634,7 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
     fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 )
 SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
     CAST(?5 AS TEXT), CAST(?6 AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(?7 AS BOOLEAN),
@@ -635,8 +643,8 @@ SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'
     CAST(?17 AS TEXT), CAST(?18 AS TEXT), CAST(?19 AS TEXT),
     CAST(?20 AS TEXT), CAST(?21 AS TEXT), CAST(?22 AS TEXT), CAST(?23 AS TEXT), CAST(?24 AS TEXT),
     CAST(?25 AS BOOLEAN), CAST(?26 AS BOOLEAN), CAST(?27 AS TEXT),
-    CAST(?28 AS TEXT), CAST(?29 AS TEXT), CAST(?30 AS TEXT), CAST(?31 AS TEXT), CAST(?32 AS BOOLEAN), CAST(?33 AS TEXT), CAST(?34 AS INTEGER), CAST(?35 AS TEXT), CAST(?36 AS INTEGER), CAST(?37 AS INTEGER)
-FROM jsonb_each(CAST(?38 AS TEXT))
+    CAST(?28 AS TEXT), CAST(?29 AS TEXT), CAST(?30 AS TEXT), CAST(?31 AS TEXT), CAST(?32 AS BOOLEAN), CAST(?33 AS TEXT), CAST(?34 AS INTEGER), CAST(?35 AS TEXT), CAST(?36 AS TEXT), CAST(?37 AS INTEGER), CAST(?38 AS INTEGER)
+FROM jsonb_each(CAST(?39 AS TEXT))
 `
 
 type InsertProfilesParams struct {
@@ -674,6 +682,7 @@ type InsertProfilesParams struct {
 	StartWithServer   bool
 	Limits            *string
 	FreezeAfter       *int64
+	Placement         *string
 	Sources           string
 	CreatedAt         int64
 	UpdatedAt         int64
@@ -718,6 +727,7 @@ func (q *Queries) InsertProfiles(ctx context.Context, arg InsertProfilesParams) 
 		arg.StartWithServer,
 		arg.Limits,
 		arg.FreezeAfter,
+		arg.Placement,
 		arg.Sources,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -913,7 +923,7 @@ func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfiles
 }
 
 const listProfilesFromTo = `-- name: ListProfilesFromTo :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement FROM profiles
 WHERE id >= CAST(?1 AS TEXT) AND id <= CAST(?2 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY id
@@ -988,6 +998,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 			&i.Limits,
 			&i.FreezeAfter,
 			&i.NodeID,
+			&i.Placement,
 		); err != nil {
 			return nil, err
 		}
@@ -1003,7 +1014,7 @@ func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromTo
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
@@ -1069,6 +1080,7 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.Limits,
 			&i.FreezeAfter,
 			&i.NodeID,
+			&i.Placement,
 		); err != nil {
 			return nil, err
 		}
@@ -1450,7 +1462,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement
 `
 
 type RestoreProfileParams struct {
@@ -1514,6 +1526,7 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.Limits,
 		&i.FreezeAfter,
 		&i.NodeID,
+		&i.Placement,
 	)
 	return i, err
 }
@@ -1577,7 +1590,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement
 `
 
 type TrashProfileParams struct {
@@ -1642,6 +1655,7 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.Limits,
 		&i.FreezeAfter,
 		&i.NodeID,
+		&i.Placement,
 	)
 	return i, err
 }
@@ -1655,10 +1669,10 @@ UPDATE profiles SET
     background_traffic = ?19, allow_local = ?20, consistency = ?21,
     fallback_proxy_ids = ?22, fallback_country = ?23, allow_hosts = ?24, deny_hosts = ?25,
     localhost_via = ?26, log_hosts = ?27, temporary = ?28, snapshots = ?29,
-    args = ?30, extensions = ?31, passkeys = ?32, start_with_server = ?33, limits = ?34, freeze_after = ?35, sources = ?36, updated_at = ?37, revision = revision + 1
-WHERE id = ?38 AND revision = ?39 AND trashed_at IS NULL
-  AND (CAST(?40 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?40)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+    args = ?30, extensions = ?31, passkeys = ?32, start_with_server = ?33, limits = ?34, freeze_after = ?35, placement = ?36, sources = ?37, updated_at = ?38, revision = revision + 1
+WHERE id = ?39 AND revision = ?40 AND trashed_at IS NULL
+  AND (CAST(?41 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?41)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, "temporary", snapshots, head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id, placement
 `
 
 type UpdateProfileParams struct {
@@ -1697,6 +1711,7 @@ type UpdateProfileParams struct {
 	StartWithServer   bool
 	Limits            *string
 	FreezeAfter       *int64
+	Placement         *string
 	Sources           string
 	UpdatedAt         int64
 	ID                string
@@ -1743,6 +1758,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.StartWithServer,
 		arg.Limits,
 		arg.FreezeAfter,
+		arg.Placement,
 		arg.Sources,
 		arg.UpdatedAt,
 		arg.ID,
@@ -1803,6 +1819,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.Limits,
 		&i.FreezeAfter,
 		&i.NodeID,
+		&i.Placement,
 	)
 	return i, err
 }

@@ -25,7 +25,8 @@ func TestPageByHand(t *testing.T) {
 		{"the first run", h.firstRun}, {"a profile's drawer", h.profileDrawer}, {"archives", h.archivesByHand},
 		{"snapshots", h.snapshotsByHand}, {"clones", h.clonesByHand}, {"a proxy's drawer", h.proxyDrawer},
 		{"the settings", h.settings}, {"a list", h.views}, {"templates", h.templatesByHand},
-		{"schedules", h.schedulesByHand}, {"webhooks", h.webhooksByHand}, {"quotas", h.quotasByHand}, {"limits", h.limitsByHand},
+		{"schedules", h.schedulesByHand}, {"webhooks", h.webhooksByHand}, {"quotas", h.quotasByHand}, {"placement", h.placementByHand},
+		{"limits", h.limitsByHand},
 		{"the audit log", h.auditByHand},
 		{"the proxy dies", h.proxyDies}, {"the key is revoked", h.keyRevoked},
 	} {

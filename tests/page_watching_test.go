@@ -105,6 +105,30 @@ func (h *byHand) quotasByHand() {
 	h.until("!document.querySelector('dialog') && !document.querySelector('.settings').innerText.includes('Team B')")
 }
 
+// placementByHand: a person says on which servers a profile may be placed. A text that is no label is explained at its field.
+func (h *byHand) placementByHand() {
+	h.person.goes("#/profiles/" + h.profileID)
+	h.clicks("More for this profile")
+	h.clicks("Edit")
+	h.until("document.querySelector('dialog details')")
+	h.eval("document.querySelectorAll('dialog details').forEach((it) => { it.open = true; })")
+	for _, wrong := range []string{"berlin", "zone=-"} {
+		h.writes("dialog input[name=placement]", wrong)
+		h.clicks("Save")
+		h.reads("dialog .field:has([name=placement]) .fault", "zone=berlin")
+	}
+	h.writes("dialog input[name=placement]", "zone=berlin, ssd=")
+	h.clicks("Save")
+	h.until("!document.querySelector('dialog')")
+	var got struct {
+		Placement struct{ Labels map[string]string }
+	}
+	h.do("GET", "/profiles/"+h.profileID, nil, 200, &got)
+	if labels := got.Placement.Labels; len(labels) != 2 || labels["zone"] != "berlin" || labels["ssd"] != "" {
+		h.person.t.Errorf("the page saved %v", labels)
+	}
+}
+
 // limitsByHand: a person limits a profile's memory. A number that is not allowed is explained at its field.
 func (h *byHand) limitsByHand() {
 	h.person.goes("#/profiles/" + h.profileID)

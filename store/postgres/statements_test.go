@@ -71,7 +71,7 @@ func TestBools(t *testing.T) {
 	}{{true, &yes, "1 1"}, {false, nil, "0 -"}} {
 		run(t, s, query("InsertProfiles"), "w", "linux", "1", "[]", "", "", false, "[]", "auto", "auto", "auto", "off", nil, c.headless,
 			nil, nil, "refuse", "[]", "warn", "[]", "same", "[]", "[]", "[]", c.enabled, false, nil, nil, "[]", "[]", "off", false, nil,
-			nil, "", 1, 1, `[["a","A","k",null]]`)
+			nil, nil, "", 1, 1, `[["a","A","k",null]]`)
 		if got := one(t, db, "SELECT log_hosts || ' ' || coalesce(headless::text, '-') FROM profiles"); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}

@@ -17,12 +17,12 @@ UPDATE nodes SET stopped = 1, running = $1 WHERE id = $2 AND incarnation = $3;
 
 -- name: GetNode :one
 SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining,
-    schema
+    schema, pressure
 FROM nodes WHERE id = $1;
 
 -- name: ListNodes :many
 SELECT id, name, address, version, incarnation, beat, beat_at, started_at, stopped, capacity, running, browsers, labels, draining,
-    schema
+    schema, pressure
 FROM nodes ORDER BY name, id;
 
 -- name: DrainNode :execrows

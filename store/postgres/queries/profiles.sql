@@ -3,31 +3,32 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 ) VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
     $13, $14, $15, $16, $17, $18, $19, $20,
     $21, $22, $23,
     $24, $25, $26, $27, $28, $29, $30, $31,
-    $32, $33, $34, $35, $36, $37, $38, $39, $40, $41
+    $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42
 ) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing,
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement;
 
 -- name: AddProfile :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 ) VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
     $13, $14, $15, $16, $17, $18, $19, $20,
     $21, $22, $23,
     $24, $25, $26, $27, $28, $29, $30, $31,
-    $32, $33, $34, $35, $36, $37, $38, $39, $40, $41
+    $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42
 );
 
 -- name: InsertProfiles :exec
@@ -35,7 +36,7 @@ INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, sources, created_at, updated_at
+    template_id, args, extensions, passkeys, start_with_server, limits, freeze_after, placement, sources, created_at, updated_at
 )
 SELECT value ->> 0, $1::text, value ->> 1, $2::text, $3::text, $4::text,
     $5::text, $6::text, value ->> 2, value ->> 3, $7::bigint,
@@ -44,15 +45,16 @@ SELECT value ->> 0, $1::text, value ->> 1, $2::text, $3::text, $4::text,
     $17::text, $18::text, $19::text,
     $20::text, $21::text, $22::text, $23::text, $24::text,
     $25::bigint, $26::bigint, $27::text,
-    $28::text, $29::text, $30::text, $31::text, $32::bigint, $33::text, $34::bigint, $35::text, $36::bigint, $37::bigint
-FROM jsonb_array_elements($38::text::jsonb) AS made (value);
+    $28::text, $29::text, $30::text, $31::text, $32::bigint, $33::text, $34::bigint, $35::text, $36::text, $37::bigint, $38::bigint
+FROM jsonb_array_elements($39::text::jsonb) AS made (value);
 
 -- name: ListProfilesFromTo :many
 SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing,
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement
 FROM profiles
 WHERE id >= $1::text AND id <= $2::text AND trashed_at IS NULL
   AND ($3::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($3::text::json))))
@@ -63,7 +65,8 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement
 FROM profiles
 WHERE id = $1 AND trashed_at IS NULL
   AND ($2::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));
@@ -73,7 +76,8 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement
 FROM profiles
 WHERE id = $1
   AND ($2::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));
@@ -87,15 +91,16 @@ UPDATE profiles SET
     background_traffic = $19, allow_local = $20, consistency = $21,
     fallback_proxy_ids = $22, fallback_country = $23, allow_hosts = $24, deny_hosts = $25,
     localhost_via = $26, log_hosts = $27, temporary = $28, snapshots = $29,
-    args = $30, extensions = $31, passkeys = $32, start_with_server = $33, limits = $34, freeze_after = $35, sources = $36,
-    updated_at = $37, revision = revision + 1
-WHERE id = $38 AND revision = $39 AND trashed_at IS NULL
-  AND ($40::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($40::text::json))))
+    args = $30, extensions = $31, passkeys = $32, start_with_server = $33, limits = $34, freeze_after = $35,
+    placement = $36, sources = $37, updated_at = $38, revision = revision + 1
+WHERE id = $39 AND revision = $40 AND trashed_at IS NULL
+  AND ($41::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($41::text::json))))
 RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing,
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement;
 
 -- name: SetProfileStatus :execrows
 UPDATE profiles SET
@@ -115,7 +120,8 @@ RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, 
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement;
 
 -- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
@@ -125,7 +131,8 @@ RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, 
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id;
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement;
 
 -- name: DeleteProfile :execrows
 DELETE FROM profiles
@@ -147,7 +154,8 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement
 FROM profiles WHERE status <> 'stopped' ORDER BY status, id;
 
 -- name: ResetStatus :execrows
@@ -182,7 +190,8 @@ SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, not
     start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
     last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local,
     consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, temporary, snapshots,
-    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id
+    head_id, snapshot_due, template_id, args, sources, extensions, passkeys, start_with_server, limits, freeze_after, node_id,
+    placement
 FROM profiles
 WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)))
   AND ($2::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));

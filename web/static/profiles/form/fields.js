@@ -16,7 +16,7 @@ import { CHOICES } from './values.js';
 // The members of each group, for the sections that open when one of them has a fault.
 export const IDENTITY = ['os', 'browserVersion', 'timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 export const NETWORK = ['fallbackProxyIds', 'fallbackCountry', 'allowHosts', 'denyHosts', 'allowLocal', 'localhostVia', 'backgroundTraffic', 'logHosts'];
-export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'extensions', 'passkeys', 'startWithServer', 'limits', 'freezeAfter', 'temporary'];
+export const LIMITS = ['startUrls', 'headless', 'idleTimeoutMs', 'maxRunMs', 'snapshots', 'args', 'extensions', 'passkeys', 'startWithServer', 'limits', 'freezeAfter', 'placement', 'temporary'];
 export const NOTES = ['notes', 'workspaceId'];
 
 export function NameField({ form, hint }) {
@@ -105,6 +105,8 @@ export function LimitFields({ form, kept, workspaceId }) {
     <${Tick} form=${form} name="startWithServer" label="Start with the server" hint="The browser starts when the server does." />
     <${RunLimits} form=${form} name="limits" />
     <${Text} form=${form} name="freezeAfter" label="Freeze when nobody needs it (seconds)" inputmode="numeric" placeholder="As the server says" hint="Its memory is given back until somebody comes. 0: never." />
+    <${Text} form=${form} name="placement" label="Servers with these labels" wide placeholder="Any server" hint="Of several servers with one database: where it may start first, such as zone=berlin, ssd=yes. It stays there then."
+      say="Write labels as zone=berlin, ssd=yes: letters, digits, and . _ / - between them." />
     ${!kept && html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`;
 }
 
@@ -139,9 +141,9 @@ export function networkSummary({ fallbackProxyIds, backgroundTraffic, logHosts, 
   return custom ? 'Custom' : 'Internet only';
 }
 
-export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, passkeys, startWithServer, limits, freezeAfter, temporary }) {
+export function limitsSummary({ startUrls, headless, idleTimeoutMs, maxRunMs, snapshots, args, extensions, passkeys, startWithServer, limits, freezeAfter, placement, temporary }) {
   if (temporary) return 'Temporary';
-  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' || startWithServer || freezeAfter.trim() || Object.values(limits).some((one) => one.trim()) ? 'Custom' : 'Default';
+  return startUrls.trim() || headless || idleTimeoutMs || maxRunMs || snapshots || args.trim() || extensions.length || passkeys !== 'off' || startWithServer || freezeAfter.trim() || placement.trim() || Object.values(limits).some((one) => one.trim()) ? 'Custom' : 'Default';
 }
 
 function zones() {

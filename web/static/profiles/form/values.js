@@ -35,6 +35,7 @@ export function toValues(profile, workspace = '') {
     idleTimeoutMs: minutes(p.idleTimeoutMs),
     maxRunMs: minutes(p.maxRunMs),
     freezeAfter: p.freezeAfter == null ? '' : String(p.freezeAfter),
+    placement: Object.entries(p.placement?.labels || {}).map(([key, value]) => `${key}=${value}`).join(', '),
     allowLocal: (p.allowLocal || []).join('\n'),
     allowHosts: (p.allowHosts || []).join('\n'),
     denyHosts: (p.denyHosts || []).join('\n'),
@@ -63,6 +64,13 @@ function milliseconds(text) {
   return typeof value === 'number' ? Math.round(value * 60_000) : value;
 }
 
+// placementOf reads zone=berlin, ssd=yes. Another text is sent unchanged, and the server explains the error.
+function placementOf(text) {
+  const pairs = text.split(/[,\s]+/).filter(Boolean);
+  if (!pairs.length) return null;
+  return { labels: pairs.every((pair) => pair.includes('=')) ? Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])) : text };
+}
+
 // toBody converts the values to a profile of the API. null stands for a member's default.
 export function toBody(values) {
   const [latitude, longitude, accuracy] = values.position.split(',').map(number);
@@ -87,6 +95,7 @@ export function toBody(values) {
     idleTimeoutMs: milliseconds(values.idleTimeoutMs),
     maxRunMs: milliseconds(values.maxRunMs),
     freezeAfter: values.freezeAfter.trim() ? number(values.freezeAfter) : null,
+    placement: placementOf(values.placement),
     allowLocal: linesOf(values.allowLocal),
     allowHosts: linesOf(values.allowHosts),
     denyHosts: linesOf(values.denyHosts),
@@ -178,6 +187,7 @@ export const FIELDS = [
   { label: 'Start with the server', names: ['startWithServer'], words: ({ startWithServer }) => (startWithServer ? 'Yes' : 'No') },
   { label: 'Limits of the run', names: ['limits'], words: ({ limits }) => limitWords(limits) || 'As the server says' },
   { label: 'Freeze', names: ['freezeAfter'], words: text('freezeAfter', 'As the server says') },
+  { label: 'Placement', names: ['placement'], words: text('placement', 'Any server') },
   { label: 'Temporary', names: ['temporary'], words: ({ temporary }) => (temporary ? 'Deleted after its run' : 'No') },
   { label: 'Log of hosts', names: ['logHosts'], words: ({ logHosts }) => (logHosts ? 'Kept' : 'Not kept') },
 ];

@@ -2,7 +2,7 @@ import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,Fre
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
 bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
 readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-T7XIQGPY.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+viewOf,w}from"./part-6UBYRPV2.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -842,7 +842,8 @@ tags||[],notes:p.notes||"",workspaceId:p.workspaceId||workspace3,proxyId:proxyOf
 "own":locale,localeOwn:byHand?[].concat(locale).join(", "):"",geolocation:typeof place2=="object"?"own":place2,position:typeof place2=="object"?[place2.latitude,
 place2.longitude,place2.accuracy].filter(n=>n!=null).join(", "):"",webrtc:p.webrtc||"proxy_only",consistency:p.consistency||"warn",screen:p.screen?[p.screen.width,
 p.screen.height,p.screen.deviceScaleFactor].filter(n=>n!=null).join(" × "):"",idleTimeoutMs:minutes(p.idleTimeoutMs),maxRunMs:minutes(p.maxRunMs),freezeAfter:p.
-freezeAfter==null?"":String(p.freezeAfter),allowLocal:(p.allowLocal||[]).join(`
+freezeAfter==null?"":String(p.freezeAfter),placement:Object.entries(p.placement?.labels||{}).map(([key2,value])=>`${key2}=${value}`).join(", "),allowLocal:(p.allowLocal||
+[]).join(`
 `),allowHosts:(p.allowHosts||[]).join(`
 `),denyHosts:(p.denyHosts||[]).join(`
 `),localhostVia:(p.localhostVia||[]).join(`
@@ -850,48 +851,50 @@ freezeAfter==null?"":String(p.freezeAfter),allowLocal:(p.allowLocal||[]).join(`
 temporary,snapshots:p.snapshots||"",args:(p.args||[]).join(`
 `),extensions:p.extensions||[],passkeys:p.passkeys||"off",startWithServer:!!p.startWithServer,limits:Object.fromEntries(LIMITED.map(name=>[name,p.limits?.[name]==
 null?"":String(p.limits[name])]))}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text3){let value=number2(text3);return value===""?
-null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,
-height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2),limits=LIMITED.filter(name=>values.limits[name].trim()).map(name=>[name,
-number2(values.limits[name])]);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.trim()||null,tags:values.tags,notes:values.notes,
-workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),
-headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.locale==="o\
-wn"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===void 0?
-{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?{}:
-{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),freezeAfter:values.freezeAfter.trim()?number2(values.
-freezeAfter):null,allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),
-backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.
-temporary,snapshots:values.snapshots||null,args:linesOf(values.args),extensions:values.extensions,passkeys:values.passkeys,startWithServer:values.startWithServer,
-limits:limits.length?Object.fromEntries(limits):null}}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.
-stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){return Object.fromEntries(Object.entries(values).map(([name,value])=>[name,
-name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[
-["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",
-FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["off","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],[
-"off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a warning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[
-["refuse","Block Chrome’s background requests"],["allow","Send them through the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off",
-"Never by itself"]],passkeys:[["off","Sites get none"],["auto","Sites make and use them by themselves"],["ask","A person allows each use"]],fallbackCountry:[["s\
-ame","Only in the same country"],["any","In any country"]]};function chosen(name,own){return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(
-([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){return values=>values[name].trim()||empty}function limitWords({memoryMb,cpuPercent,
-pids}){return[memoryMb.trim()&&`${memoryMb} MiB of memory`,cpuPercent.trim()&&`${cpuPercent} % of a core`,pids.trim()&&`${pids} processes`].filter(Boolean).join(
-", ")}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Operating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser versi\
-on",names:["browserVersion"],words:text("browserVersion","Same as the installed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},
-{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["proxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:
-"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackProxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:
-"None"},{label:"Country of the fallbacks",names:["fallbackCountry"],words:chosen("fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startU\
-rls","None")},{label:"Window",names:["headless"],words:chosen("headless")},{label:"Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneO\
-wn")},{label:"Languages",names:["locale","localeOwn"],words:chosen("locale","localeOwn")},{label:"Location",names:["geolocation","position"],words:chosen("geolo\
-cation","position")},{label:"WebRTC",names:["webrtc"],words:chosen("webrtc")},{label:"Screen",names:["screen"],words:text("screen","Default")},{label:"If it doe\
-sn’t match the proxy",names:["consistency"],words:chosen("consistency")},{label:"Idle time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"\
-Maximum run time",names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"\
-Blocked hosts",names:["denyHosts"],words:text("denyHosts","None")},{label:"Local services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local p\
-orts under another name",names:["localhostVia"],words:text("localhostVia","None")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgr\
-oundTraffic")},{label:"Extensions",names:["extensions"],words:({extensions})=>extensions.length?`${extensions.length}, ${extensions.filter(({enabled})=>enabled).
-length} of them on`:"None"},{label:"Passkeys",names:["passkeys"],words:chosen("passkeys")},{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"\
-Chrome switches",names:["args"],words:text("args","None")},{label:"Start with the server",names:["startWithServer"],words:({startWithServer})=>startWithServer?"\
-Yes":"No"},{label:"Limits of the run",names:["limits"],words:({limits})=>limitWords(limits)||"As the server says"},{label:"Freeze",names:["freezeAfter"],words:text(
-"freezeAfter","As the server says")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:[
-"logHosts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
+null:typeof value=="number"?Math.round(value*6e4):value}function placementOf(text3){let pairs=text3.split(/[,\s]+/).filter(Boolean);return pairs.length?{labels:pairs.
+every(pair=>pair.includes("="))?Object.fromEntries(pairs.map(pair=>[pair.slice(0,pair.indexOf("=")),pair.slice(pair.indexOf("=")+1)])):text3}:null}function toBody(values){
+let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(
+number2),limits=LIMITED.filter(name=>values.limits[name].trim()).map(name=>[name,number2(values.limits[name])]);return{name:values.name,os:values.os||null,browserVersion:values.
+browserVersion.trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED||values.proxyId===DEALT?
+void 0:values.proxyId||null,startUrls:linesOf(values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.
+timezoneOwn.trim():values.timezone,locale:values.locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.
+geolocation==="own"?{latitude,longitude,...accuracy===void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===
+void 0?null:{width,height,...deviceScaleFactor===void 0?{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),
+freezeAfter:values.freezeAfter.trim()?number2(values.freezeAfter):null,placement:placementOf(values.placement),allowLocal:linesOf(values.allowLocal),allowHosts:linesOf(
+values.allowHosts),denyHosts:linesOf(values.denyHosts),localhostVia:linesOf(values.localhostVia),backgroundTraffic:values.backgroundTraffic,fallbackProxyIds:values.
+fallbackProxyIds,fallbackCountry:values.fallbackCountry,logHosts:values.logHosts,temporary:values.temporary,snapshots:values.snapshots||null,args:linesOf(values.
+args),extensions:values.extensions,passkeys:values.passkeys,startWithServer:values.startWithServer,limits:limits.length?Object.fromEntries(limits):null}}function changes(before,after){
+return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(value)!==JSON.stringify(before[name])))}function rebase(values,before,after){
+return Object.fromEntries(Object.entries(values).map(([name,value])=>[name,name in after&&JSON.stringify(value)===JSON.stringify(before[name])?after[name]:value]))}
+var FROM_EXIT="Match the proxy",HERE="Same as this computer",CHOICES={headless:[["","Automatic"],["false","Always a window"],["true","Never a window (headless)"]],
+timezone:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],locale:[["auto",FROM_EXIT],["system",HERE],["own","Custom"]],geolocation:[["auto",FROM_EXIT],["of\
+f","Block"],["own","Custom"]],webrtc:[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]],consistency:[["warn","Start with a war\
+ning"],["block","Do not start"],["off","Start without a warning"]],backgroundTraffic:[["refuse","Block Chrome’s background requests"],["allow","Send them thro\
+ugh the proxy"]],snapshots:[["","As the server does"],["on","After each stop"],["off","Never by itself"]],passkeys:[["off","Sites get none"],["auto","Sites make\
+ and use them by themselves"],["ask","A person allows each use"]],fallbackCountry:[["same","Only in the same country"],["any","In any country"]]};function chosen(name,own){
+return values=>values[name]==="own"?values[own].trim():CHOICES[name].find(([value])=>value===values[name])?.[1]??values[name]}function text(name,empty="Empty"){
+return values=>values[name].trim()||empty}function limitWords({memoryMb,cpuPercent,pids}){return[memoryMb.trim()&&`${memoryMb} MiB of memory`,cpuPercent.trim()&&
+`${cpuPercent} % of a core`,pids.trim()&&`${pids} processes`].filter(Boolean).join(", ")}var FIELDS=[{label:"Name",names:["name"],words:text("name")},{label:"Op\
+erating system",names:["os"],words:({os})=>SYSTEMS[os]||HERE},{label:"Browser version",names:["browserVersion"],words:text("browserVersion","Same as the install\
+ed browser")},{label:"Tags",names:["tags"],words:({tags})=>tags.join(", ")||"None"},{label:"Notes",names:["notes"],words:text("notes")},{label:"Proxy",names:["p\
+roxyId"],words:({proxyId})=>proxyId===DELETED?"Deleted":proxyId?{proxies:[proxyId]}:"No proxy (direct connection)"},{label:"Fallback proxies",names:["fallbackPr\
+oxyIds"],words:({fallbackProxyIds})=>fallbackProxyIds.length?{proxies:fallbackProxyIds}:"None"},{label:"Country of the fallbacks",names:["fallbackCountry"],words:chosen(
+"fallbackCountry")},{label:"Start pages",names:["startUrls"],words:text("startUrls","None")},{label:"Window",names:["headless"],words:chosen("headless")},{label:"\
+Timezone",names:["timezone","timezoneOwn"],words:chosen("timezone","timezoneOwn")},{label:"Languages",names:["locale","localeOwn"],words:chosen("locale","locale\
+Own")},{label:"Location",names:["geolocation","position"],words:chosen("geolocation","position")},{label:"WebRTC",names:["webrtc"],words:chosen("webrtc")},{label:"\
+Screen",names:["screen"],words:text("screen","Default")},{label:"If it doesn’t match the proxy",names:["consistency"],words:chosen("consistency")},{label:"Idl\
+e time",names:["idleTimeoutMs"],words:text("idleTimeoutMs","No limit")},{label:"Maximum run time",names:["maxRunMs"],words:text("maxRunMs","No limit")},{label:"\
+Allowed hosts",names:["allowHosts"],words:text("allowHosts","Every host")},{label:"Blocked hosts",names:["denyHosts"],words:text("denyHosts","None")},{label:"Lo\
+cal services",names:["allowLocal"],words:text("allowLocal","None")},{label:"Local ports under another name",names:["localhostVia"],words:text("localhostVia","No\
+ne")},{label:"Background requests",names:["backgroundTraffic"],words:chosen("backgroundTraffic")},{label:"Extensions",names:["extensions"],words:({extensions})=>extensions.
+length?`${extensions.length}, ${extensions.filter(({enabled})=>enabled).length} of them on`:"None"},{label:"Passkeys",names:["passkeys"],words:chosen("passkeys")},
+{label:"Snapshots",names:["snapshots"],words:chosen("snapshots")},{label:"Chrome switches",names:["args"],words:text("args","None")},{label:"Start with the serv\
+er",names:["startWithServer"],words:({startWithServer})=>startWithServer?"Yes":"No"},{label:"Limits of the run",names:["limits"],words:({limits})=>limitWords(limits)||
+"As the server says"},{label:"Freeze",names:["freezeAfter"],words:text("freezeAfter","As the server says")},{label:"Placement",names:["placement"],words:text("p\
+lacement","Any server")},{label:"Temporary",names:["temporary"],words:({temporary})=>temporary?"Deleted after its run":"No"},{label:"Log of hosts",names:["logHo\
+sts"],words:({logHosts})=>logHosts?"Kept":"Not kept"}];var IDENTITY=["os","browserVersion","timezone","locale","geolocation","webrtc","screen","consistency"],NETWORK=["fallbackProxyIds","fallbackCountry","allowHosts",
 "denyHosts","allowLocal","localhostVia","backgroundTraffic","logHosts"],LIMITS=["startUrls","headless","idleTimeoutMs","maxRunMs","snapshots","args","extensions",
-"passkeys","startWithServer","limits","freezeAfter","temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
+"passkeys","startWithServer","limits","freezeAfter","placement","temporary"],NOTES=["notes","workspaceId"];function NameField({form,hint}){return html`<${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" hint=${hint} />`}
 function ProfileProxy({form,workspaceId,dealt,hint=proxyHint(form.values.proxyId)}){return html`<${ProxyField} ...${{form,workspaceId,dealt,hint}} />`}function Tags2({
 form}){return html`<${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." />`}function IdentityFields({form,saved}){let systems=Object.
 entries(SYSTEMS);return html`
@@ -940,6 +943,8 @@ null?"A deleted proxy":"…"}</span>`}function LimitFields({form,kept:kept2,work
     <${Tick} form=${form} name="startWithServer" label="Start with the server" hint="The browser starts when the server does." />
     <${RunLimits} form=${form} name="limits" />
     <${Text} form=${form} name="freezeAfter" label="Freeze when nobody needs it (seconds)" inputmode="numeric" placeholder="As the server says" hint="Its memory is given back until somebody comes. 0: never." />
+    <${Text} form=${form} name="placement" label="Servers with these labels" wide placeholder="Any server" hint="Of several servers with one database: where it may start first, such as zone=berlin, ssd=yes. It stays there then."
+      say="Write labels as zone=berlin, ssd=yes: letters, digits, and . _ / - between them." />
     ${!kept2&&html`<${Tick} form=${form} name="temporary" label="Temporary" hint="Deletes the profile with its data when its run has ended." />`}`}function RunLimits({
 form,name}){let given=useStore(useApp().model.counts)?.runLimits,limits=form.values[name],field=(member,label,hint)=>{let placeholder=given?given[member]==null?
 "No limit":number(given[member]):"",control=tied=>html`<input type="text" inputmode="numeric" ...${tied} value=${limits[member]} placeholder=${placeholder} onInput=${event=>form.
@@ -953,9 +958,9 @@ locale,geolocation,webrtc,screen,consistency}){let auto=!browserVersion&&!screen
 consistency==="warn";return`${os?`${SYSTEMS[os]}, `:""}${auto?"match the proxy":"custom"}`.replace(/^./,c=>c.toUpperCase())}function networkSummary({fallbackProxyIds,
 backgroundTraffic,logHosts,...texts}){return fallbackProxyIds.length||backgroundTraffic==="allow"||logHosts||["allowHosts","denyHosts","allowLocal","localhostVi\
 a"].some(name=>texts[name].trim())?"Custom":"Internet only"}function limitsSummary({startUrls,headless,idleTimeoutMs,maxRunMs,snapshots,args,extensions,passkeys,
-startWithServer,limits,freezeAfter,temporary}){return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||extensions.
-length||passkeys!=="off"||startWithServer||freezeAfter.trim()||Object.values(limits).some(one=>one.trim())?"Custom":"Default"}function zones(){return Intl.supportedValuesOf?
-Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
+startWithServer,limits,freezeAfter,placement,temporary}){return temporary?"Temporary":startUrls.trim()||headless||idleTimeoutMs||maxRunMs||snapshots||args.trim()||
+extensions.length||passkeys!=="off"||startWithServer||freezeAfter.trim()||placement.trim()||Object.values(limits).some(one=>one.trim())?"Custom":"Default"}function zones(){
+return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}var PICKS=[["leastUsed","The one with the fewest profiles"],["roundRobin","In turn"],["random","Any"],["each","A different one for each"]];function dealtWords(proxies){
 return proxies==="each"?"A proxy that no profile uses yet":`A proxy with the tag ${proxies.tag}`}function TemplateField({form,workspaceId,template:template2,choose}){
 let{api}=useApp(),[any,setAny]=d(!!template2);return A(()=>{let ended=!1;return api.get("/templates",{workspaceId,limit:1}).then(({total})=>ended||setAny(total>
 0),()=>{}),()=>{ended=!0}},[workspaceId]),any&&html`<${Field} wide ...${{form,control:tied=>html`<${Finder2} ...${{workspaceId,template:template2,choose,tied}} />`}} name="templateId" label="Template" hint=${template2?
