@@ -67,6 +67,7 @@ type setup struct {
 	Listen, Data, Browser, Executable string
 	Database                          string // of PostgreSQL; empty: testnet.DatabaseOf
 	NodeName                          string // the server's name among those of Database; empty: it is the only one
+	Owner                             string // the id that profiles get whose data it has
 	Browsers                          []string
 	BrowserMirror                     string
 	CheckURL, CheckURL6               []string
@@ -167,7 +168,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	}
 	node, err := c.node(ctx, log, st, listener.Addr())
 	must(err)
-	cfg.Node = node.Owner()
+	cfg.Node = cmp.Or(c.Owner, node.Owner())
 	rs, err := runs.New(ctx, cfg, log, st, ev, px)
 	must(err)
 	node.Attach(rs)

@@ -331,7 +331,7 @@ func (s *API) changeTags(ctx context.Context, path ProfilePath, in *batchInput) 
 			})
 		}
 		if len(tags) == before {
-			return s.profileAnswer(row)
+			return s.profileAnswer(ctx, row)
 		}
 		changed, err := s.changeProfile(ctx, profileUpdate{ProfilePath: path, IfMatch: etag(row.Revision),
 			Body: ProfileInput{Tags: opt[[]string]{Set: true, Value: tags}}})

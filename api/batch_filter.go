@@ -24,6 +24,7 @@ type batchFilter struct {
 	ProxyStatus  opt[string]   `json:"proxyStatus,omitempty" nullable:"false" enum:"alive,dead,unknown,unchecked"`
 	Country      opt[string]   `json:"country,omitempty" nullable:"false" pattern:"^[A-Za-z]{2}$" doc:"Two letters, such as DE."`
 	OS           opt[string]   `json:"os,omitempty" nullable:"false" enum:"win,mac,linux,windows,macos,darwin,lin"`
+	NodeID       opt[string]   `json:"nodeId,omitempty" nullable:"false" maxLength:"64" doc:"Those whose data this server has."`
 	NeverStarted opt[bool]     `json:"neverStarted,omitempty" nullable:"false"`
 	Trashed      opt[bool]     `json:"trashed,omitempty" nullable:"false" doc:"true with restore, and with no other action."`
 	FailedIn     opt[string]   `json:"failedIn,omitempty" nullable:"false" doc:"The id of a job of this key that has ended: the profiles that failed in it."`
@@ -46,7 +47,7 @@ func (in *batchFilter) list() *profileList {
 	l := &profileList{Search: in.Search.Value, Tag: in.Tag.Value, Status: in.Status.Value, ProxyID: in.ProxyID.Value,
 		ProxyStatus: in.ProxyStatus.Value, Country: in.Country.Value, OS: in.OS.Value, Sort: in.Sort.Value, Order: in.Order.Value,
 		Trashed: in.Trashed.Value, NeverStarted: optBool{Value: in.NeverStarted.Value, set: in.NeverStarted.given()}}
-	l.WorkspaceID = in.WorkspaceID.Value
+	l.WorkspaceID, l.NodeID = in.WorkspaceID.Value, in.NodeID.Value
 	return l
 }
 
@@ -81,7 +82,11 @@ func (s *API) find(ctx context.Context, by *caller, in *batchFilter) ([]store.Pr
 	if failed != nil {
 		most = math.MaxInt32 // those that failed are no more than a job has
 	}
-	found, count, err := s.store.ProfileIDs(ctx, in.list().of(by, s.runs.Exits), most)
+	l, err := s.rowsOf(ctx, in.list(), by)
+	if err != nil {
+		return nil, err
+	}
+	found, count, err := s.store.ProfileIDs(ctx, l, most)
 	switch {
 	case err != nil:
 		return nil, err

@@ -197,6 +197,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	rareMember(o, "limits", p.Limits)
 	orNullMember(o, "freezeAfter", p.FreezeAfter, (*object).int)
 	rareMember(o, "placement", p.Placement)
+	orNullMember(o, "nodeId", p.NodeID, (*object).text)
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

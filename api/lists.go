@@ -13,11 +13,19 @@ import (
 )
 
 func (s *API) listProfiles(ctx context.Context, in *profileList) (*listBody[profileJSON], error) {
-	found, err := s.store.ListProfiles(ctx, in.of(callerOf(ctx), s.runs.Exits))
+	l, err := s.rowsOf(ctx, in, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return answerList(found, in.Paging, s.profile)
+	found, err := s.store.ListProfiles(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	show, err := s.shownWith(ctx, found.Rows...)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, show)
 }
 
 // ProxyFilter says which proxies a list or an export has.

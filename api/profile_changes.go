@@ -103,7 +103,7 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 			return nil, err
 		}
 	}
-	body, err := s.profileAnswer(row)
+	body, err := s.profileAnswer(ctx, row)
 	if started != nil {
 		body.Body.Run = &profileRunJSON{started.Info, started.WsEndpoint, started.CdpURL, started.LiveURL}
 	}
@@ -208,7 +208,7 @@ func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBod
 	}
 	s.runs.ProfileChanged(context.WithoutCancel(ctx), row.ID, in.change())
 	s.publishChange(ctx, events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: objectUpdated{membersOf(in.Body), row.ID}})
-	return s.profileAnswer(row)
+	return s.profileAnswer(ctx, row)
 }
 
 // change says what a running browser of the profile has to reconcile.

@@ -55,6 +55,7 @@ type profileJSON struct {
 	Limits            *runLimits      `json:"limits"`
 	FreezeAfter       *int64          `json:"freezeAfter"`
 	Placement         *placement      `json:"placement"`
+	NodeID            *string         `json:"nodeId" doc:"The server that has its data, where several share a database (GET /nodes); its first start sets it. null: it was never started, or the server has a database of its own."`
 	Status            string          `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *profileRunJSON `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *runs.End       `json:"lastRun" doc:"How the last run ended."`
@@ -102,17 +103,32 @@ func etagMismatch() *problem.Error {
 	return problem.New(problem.Changed, "etag_mismatch", "The object has changed since it was read. Read it again, and send its new ETag.")
 }
 
-// profile returns a row as the API shows it, with the state of its browser.
+// profile returns a row as the API shows it, with the state of its browser. A run of another server is left out (shownWith).
 func (s *API) profile(row store.Profile) (profileJSON, error) {
 	p, err := profileFromRow(row)
 	if p.BrowserVersion == "" {
 		p.BrowserVersion = s.runs.DefaultMajor()
 	}
 	var run *runs.Info
-	if p.Status, run = s.runs.Status(row.ID, runs.StatusAtRest(row)); run != nil {
+	if p.Status, run = s.runs.Status(row.ID, s.runs.StatusElse(row)); run != nil {
 		p.Run = &profileRunJSON{Info: *run}
 	}
 	return p, err
+}
+
+// shownWith returns profile for some rows, with their runs of other servers too.
+func (s *API) shownWith(ctx context.Context, rows ...store.Profile) (func(store.Profile) (profileJSON, error), error) {
+	others, err := s.runs.Elsewhere(ctx, rows...)
+	if len(others) == 0 {
+		return s.profile, err
+	}
+	return func(row store.Profile) (profileJSON, error) {
+		p, err := s.profile(row)
+		if run := others[row.ID]; run != nil && p.Run == nil {
+			p.Run = &profileRunJSON{Info: *run}
+		}
+		return p, err
+	}, nil
 }
 
 // profileRunJSON is the run of a profile. Its addresses stand only in the answer of a create with start.
@@ -137,8 +153,8 @@ func profileFromRow(row store.Profile) (profileJSON, error) {
 		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts), LogHosts: row.LogHosts,
 		Temporary: row.Temporary, Snapshots: row.Snapshots, Args: rawStrings(row.Args), TemplateID: row.TemplateID,
 		StartWithServer: row.StartWithServer, Extensions: rawUses(row.Extensions), Passkeys: row.Passkeys,
-		FreezeAfter: row.FreezeAfter,
-		DiskBytes:   row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
+		FreezeAfter: row.FreezeAfter, NodeID: row.NodeID,
+		DiskBytes: row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
 		CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
 	}
 	var err error
@@ -163,8 +179,12 @@ func fromText[T any](text *string) (*T, error) {
 	return v, json.Unmarshal([]byte(*text), v)
 }
 
-func (s *API) profileAnswer(row store.Profile) (*ProfileBody, error) {
-	p, err := s.profile(row)
+func (s *API) profileAnswer(ctx context.Context, row store.Profile) (*ProfileBody, error) {
+	show, err := s.shownWith(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	p, err := show(row)
 	return &ProfileBody{ETag: etag(row.Revision), Body: p}, err
 }
 
@@ -179,31 +199,34 @@ type profileList struct {
 	ProxyStatus  string   `query:"proxyStatus" enum:"alive,dead,unknown,unchecked" doc:"Profiles whose proxy has this status; unchecked is another word for unknown."`
 	Country      string   `query:"country" pattern:"^[A-Za-z]{2}$" patternDescription:"two letters, such as DE" doc:"Profiles that come out there: running ones where their run does, others where their proxy did at its last good check. ISO 3166-1, two letters in any case." example:"DE"`
 	OS           string   `query:"os" enum:"win,mac,linux,windows,macos,darwin,lin"`
+	NodeID       string   `query:"nodeId" maxLength:"64" doc:"Profiles whose data this server has (GET /nodes)."`
 	NeverStarted optBool  `query:"neverStarted" doc:"true: profiles that were never started. false: those that were."`
 	Sort         string   `query:"sort" enum:"createdAt,updatedAt,name,lastStartedAt" doc:"Default: createdAt."`
 	Order        string   `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
 	Trashed      bool     `query:"trashed" doc:"List the trash instead."`
 }
 
-// of returns the list for package store, of what the caller sees.
-func (in *profileList) of(c *caller, exits func() map[string]string) store.ProfileList {
+// rowsOf returns a list for package store, of what the caller sees.
+func (s *API) rowsOf(ctx context.Context, in *profileList, c *caller) (l store.ProfileList, err error) {
 	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName,
 		"lastStartedAt": store.ByStarted}
 	os, _ := identity.System(in.OS)
-	l := store.ProfileList{
+	l = store.ProfileList{
 		ProfileFilter: store.ProfileFilter{Workspaces: c.Sees.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
-			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os, ProxyStatus: in.ProxyStatus},
+			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os, ProxyStatus: in.ProxyStatus,
+			NodeID: in.NodeID},
 		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()}
 	if in.ProxyStatus == "unchecked" {
 		l.ProxyStatus = "unknown"
 	}
 	if in.Country != "" {
-		l.Country, l.Exits = strings.ToUpper(in.Country), exits()
+		l.Country = strings.ToUpper(in.Country)
+		l.Exits, err = s.runs.Exits(ctx)
 	}
 	if in.NeverStarted.set {
 		l.Started = new(!in.NeverStarted.Value)
 	}
-	return l
+	return l, err
 }
 
 type profileGet struct {
@@ -216,7 +239,7 @@ func (s *API) getProfile(ctx context.Context, in *profileGet) (*ProfileBody, err
 	if err != nil {
 		return nil, err
 	}
-	return s.profileAnswer(row)
+	return s.profileAnswer(ctx, row)
 }
 
 type profileDelete struct {
@@ -294,7 +317,7 @@ func (s *API) restoreProfile(ctx context.Context, in *profileRestore) (*ProfileB
 		return nil, err
 	}
 	s.publishChange(ctx, events.Event{Type: "profile.restored", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
-	return s.profileAnswer(row)
+	return s.profileAnswer(ctx, row)
 }
 
 func startedAt(ms int64) *time.Time {

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"warren/runs"
@@ -15,7 +17,7 @@ import (
 type listedRunJSON struct {
 	runs.Info
 	ProfileName string      `json:"profileName"`
-	Usage       *runs.Usage `json:"usage" doc:"What the run uses now; null if its process did not answer in time."`
+	Usage       *runs.Usage `json:"usage" doc:"What the run uses now; null if its process did not answer in time, or another server has the run."`
 }
 
 func (listedRunJSON) example() any {
@@ -25,7 +27,7 @@ func (listedRunJSON) example() any {
 }
 
 func (s *API) listRuns(ctx context.Context, in *struct{ InWorkspace }) (*listBody[listedRunJSON], error) {
-	data := []listedRunJSON{}
+	data := []listedRunJSON{} // newest first
 	sees := callerOf(ctx).Sees
 	all := s.runs.List(sees, in.WorkspaceID)
 	for i, usage := range s.runs.Usages(ctx, all) {
@@ -35,6 +37,14 @@ func (s *API) listRuns(ctx context.Context, in *struct{ InWorkspace }) (*listBod
 		}
 		data = append(data, listedRunJSON{all[i], profile.Name, usage})
 	}
+	others, err := s.runs.ListElsewhere(ctx, sees, in.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range others {
+		data = append(data, listedRunJSON{run.Info, run.ProfileName, nil})
+	}
+	slices.SortStableFunc(data, func(a, b listedRunJSON) int { return strings.Compare(b.RunID, a.RunID) })
 	return &listBody[listedRunJSON]{wholeList(data)}, nil
 }
 

@@ -170,8 +170,8 @@ func TestSettings(t *testing.T) {
 	if len(effects) > 0 {
 		t.Errorf("package runs has %v, which are no settings", effects)
 	}
-	answered := []string{"id", "workspaceId", "templateId", "proxyMissing", "status", "run", "lastRun", "lastStartedAt", "diskBytes",
-		"createdAt", "updatedAt", "trashedAt"}
+	answered := []string{"id", "workspaceId", "templateId", "proxyMissing", "nodeId", "status", "run", "lastRun", "lastStartedAt",
+		"diskBytes", "createdAt", "updatedAt", "trashedAt"}
 	for list, l := range map[string]struct{ has, want []string }{
 		"ProfileInput":                    {jsonNames[ProfileInput](), append([]string{"workspaceId"}, names...)},
 		"the document's ProfileInput":     {schemaNames(t, "ProfileInput"), append([]string{"workspaceId"}, names...)},

@@ -51,6 +51,17 @@ SELECT runs.* FROM runs JOIN profiles ON profiles.id = runs.profile_id
 WHERE profiles.node_id = CAST(@node_id AS TEXT) AND runs.ended_at IS NULL
 ORDER BY runs.id;
 
+-- name: ListOpenRunsElsewhere :many
+-- ListOpenRunsElsewhere returns the runs without an end that a key may see, of the profiles whose data other servers have, unsorted.
+SELECT runs.id, runs.profile_id, runs.workspace_id, runs.record, profiles.name, profiles.status, profiles.node_id
+FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE runs.ended_at IS NULL AND profiles.node_id <> CAST(@node_id AS TEXT)
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR runs.workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListOpenRunsOfProfiles :many
+-- ListOpenRunsOfProfiles returns the runs without an end of the profiles of a JSON array of ids, unsorted.
+SELECT * FROM runs WHERE ended_at IS NULL AND profile_id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));
+
 -- name: SettleProfilesOfNode :execrows
 -- SettleProfilesOfNode stops the profiles of a server that is gone, of whose run there is no record.
 UPDATE profiles SET status = 'stopped'

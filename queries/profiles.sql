@@ -180,12 +180,12 @@ LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListIndexedProfiles :many
 -- ListIndexedProfiles returns what the index of lists keeps of profiles, in the order of their ids.
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at, node_id
 FROM profiles WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
 -- name: GetIndexedProfiles :many
 -- GetIndexedProfiles returns the same of the existing profiles of a JSON array of ids, unsorted.
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at, node_id
 FROM profiles WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));
 
 -- name: ListFallbacksOfProfiles :many

@@ -36,6 +36,14 @@ func StatusAtRest(row store.Profile) string {
 	return "stopped"
 }
 
+// StatusElse returns the status of a profile without a run here. That of a profile whose data another server has is the database's.
+func (m *Manager) StatusElse(row store.Profile) string {
+	if m.isElsewhere(row) {
+		return row.Status
+	}
+	return StatusAtRest(row)
+}
+
 // statusWithPending returns the status of a profile without a run. Pending ends override resting, the status in the
 // database.
 func statusWithPending(pending []*pendingEnd, resting string) string {

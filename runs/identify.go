@@ -198,7 +198,7 @@ type Explanation struct {
 func (m *Manager) Explain(ctx context.Context, sees store.Scope, row store.Profile) (*Explanation, error) {
 	out := Explanation{ID: row.ID, Consistency: row.Consistency, Pending: []string{}}
 	var run *Info
-	out.Status, run = m.Status(row.ID, StatusAtRest(row))
+	out.Status, run = m.Status(row.ID, m.StatusElse(row))
 	env, err := m.explainBrowser(ctx, row, &out)
 	if err != nil {
 		return nil, err

@@ -306,28 +306,6 @@ func (m *Manager) List(sees store.Scope, workspace string) []Info {
 	return out
 }
 
-// Exits returns the country in which each running profile comes out, in capitals, by the profile's id; "": unknown, or direct.
-func (m *Manager) Exits() map[string]string {
-	m.mu.Lock()
-	all := make([]*run, 0, len(m.byProfile))
-	for _, r := range m.byProfile {
-		all = append(all, r)
-	}
-	m.mu.Unlock()
-	exits := make(map[string]string, len(all))
-	for _, r := range all {
-		r.mu.Lock()
-		if r.answer != nil && (r.state == running || r.state == stopping) {
-			exits[r.profileID] = ""
-			if px := r.answer.Proxy; px != nil {
-				exits[r.profileID] = orEmpty(px.Country)
-			}
-		}
-		r.mu.Unlock()
-	}
-	return exits
-}
-
 // KeepSpare keeps a process ready for the next start, until Shutdown.
 func (m *Manager) KeepSpare() { m.spares.Keep() }
 

@@ -178,12 +178,12 @@ func TestReconcileShowsTheProxyInUse(t *testing.T) {
 	id := a.newProfile(func(p *store.InsertProfileParams) { p.ProxyID = &own })
 	f := a.startFake(id, own)
 	f.answer.Proxy.Country = new("DE")
-	if exits := a.Exits(); len(exits) != 1 || exits[id] != "DE" {
+	if exits, err := a.Exits(t.Context()); err != nil || len(exits) != 1 || exits[id] != "DE" {
 		t.Errorf("it comes out at %v, want DE", exits)
 	}
 	a.set(id, "proxy_id", other)
 	a.reconcile(t.Context(), f.run, Change{FollowProfile: true, CloseOld: true})
-	if exits := a.Exits(); len(exits) != 1 || exits[id] != "" {
+	if exits, err := a.Exits(t.Context()); err != nil || len(exits) != 1 || exits[id] != "" {
 		t.Errorf("through another proxy it comes out at %v, which is unknown", exits)
 	}
 	sent := f.process.Upstreams()

@@ -35,6 +35,7 @@ type ProfileFilter struct {
 	Exits       map[string]string // the exit's country of each running profile, by its id; "": unknown
 	ProxyStatus string            // of the profile's proxy
 	Started     *bool             // whether it was ever started
+	NodeID      string            // the server that has its data
 }
 
 // What ProfileFilter.ProxyID selects beside the profiles of a proxy.
@@ -155,7 +156,7 @@ func (l *ProfileList) query(at *Place, unknown bool) (q index.Query, sees bool) 
 func (f *ProfileFilter) terms() []string {
 	terms := tagTerms(foldAll(f.Tags))
 	for _, t := range []struct{ kind, value string }{{"status", f.Status}, {"proxy", f.ProxyID}, {"os", f.OS}, {"exit", f.Country},
-		{"proxyStatus", f.ProxyStatus}} {
+		{"proxyStatus", f.ProxyStatus}, {"node", f.NodeID}} {
 		if t.value != "" {
 			terms = append(terms, t.kind+":"+t.value)
 		}
@@ -270,6 +271,9 @@ func (indexedProfiles) row(p ListIndexedProfilesRow) *index.Row {
 		terms = append(terms, "proxy:"+MissingProxy)
 	default:
 		terms = append(terms, "proxy:"+NoProxy)
+	}
+	if p.NodeID != nil {
+		terms = append(terms, term("node", *p.NodeID))
 	}
 	if tags := strings.Trim(p.TagsKey, "\n"); tags != "" {
 		terms = append(terms, tagTerms(strings.Split(tags, "\n"))...)

@@ -212,6 +212,60 @@ func (q *Queries) ListNodes(ctx context.Context) ([]Node, error) {
 	return items, nil
 }
 
+const listOpenRunsElsewhere = `-- name: ListOpenRunsElsewhere :many
+SELECT runs.id, runs.profile_id, runs.workspace_id, runs.record, profiles.name, profiles.status, profiles.node_id
+FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE runs.ended_at IS NULL AND profiles.node_id <> CAST(?1 AS TEXT)
+  AND (CAST(?2 AS TEXT) IS NULL OR runs.workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type ListOpenRunsElsewhereParams struct {
+	NodeID     string
+	Workspaces *string
+}
+
+type ListOpenRunsElsewhereRow struct {
+	ID          string
+	ProfileID   string
+	WorkspaceID string
+	Record      string
+	Name        string
+	Status      string
+	NodeID      *string
+}
+
+// ListOpenRunsElsewhere returns the runs without an end that a key may see, of the profiles whose data other servers have, unsorted.
+func (q *Queries) ListOpenRunsElsewhere(ctx context.Context, arg ListOpenRunsElsewhereParams) ([]ListOpenRunsElsewhereRow, error) {
+	rows, err := q.db.QueryContext(ctx, listOpenRunsElsewhere, arg.NodeID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListOpenRunsElsewhereRow{}
+	for rows.Next() {
+		var i ListOpenRunsElsewhereRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ProfileID,
+			&i.WorkspaceID,
+			&i.Record,
+			&i.Name,
+			&i.Status,
+			&i.NodeID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listOpenRunsOfNode = `-- name: ListOpenRunsOfNode :many
 SELECT runs.id, runs.profile_id, runs.workspace_id, runs.started_at, runs.ended_at, runs.outcome, runs.record FROM runs JOIN profiles ON profiles.id = runs.profile_id
 WHERE profiles.node_id = CAST(?1 AS TEXT) AND runs.ended_at IS NULL
@@ -221,6 +275,42 @@ ORDER BY runs.id
 // ListOpenRunsOfNode returns the runs without an end of the profiles whose data a server has.
 func (q *Queries) ListOpenRunsOfNode(ctx context.Context, nodeID string) ([]Run, error) {
 	rows, err := q.db.QueryContext(ctx, listOpenRunsOfNode, nodeID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Run{}
+	for rows.Next() {
+		var i Run
+		if err := rows.Scan(
+			&i.ID,
+			&i.ProfileID,
+			&i.WorkspaceID,
+			&i.StartedAt,
+			&i.EndedAt,
+			&i.Outcome,
+			&i.Record,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listOpenRunsOfProfiles = `-- name: ListOpenRunsOfProfiles :many
+SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs WHERE ended_at IS NULL AND profile_id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+`
+
+// ListOpenRunsOfProfiles returns the runs without an end of the profiles of a JSON array of ids, unsorted.
+func (q *Queries) ListOpenRunsOfProfiles(ctx context.Context, ids string) ([]Run, error) {
+	rows, err := q.db.QueryContext(ctx, listOpenRunsOfProfiles, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -169,7 +169,7 @@ func (q *Queries) DropHead(ctx context.Context, arg DropHeadParams) (int64, erro
 }
 
 const getIndexedProfiles = `-- name: GetIndexedProfiles :many
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at, node_id
 FROM profiles WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
 `
 
@@ -187,6 +187,7 @@ type GetIndexedProfilesRow struct {
 	CreatedAt     int64
 	UpdatedAt     int64
 	LastStartedAt int64
+	NodeID        *string
 }
 
 // GetIndexedProfiles returns the same of the existing profiles of a JSON array of ids, unsorted.
@@ -213,6 +214,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastStartedAt,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}
@@ -777,7 +779,7 @@ func (q *Queries) ListFallbacksOfProfiles(ctx context.Context, arg ListFallbacks
 }
 
 const listIndexedProfiles = `-- name: ListIndexedProfiles :many
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at, node_id
 FROM profiles WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
 `
 
@@ -800,6 +802,7 @@ type ListIndexedProfilesRow struct {
 	CreatedAt     int64
 	UpdatedAt     int64
 	LastStartedAt int64
+	NodeID        *string
 }
 
 // ListIndexedProfiles returns what the index of lists keeps of profiles, in the order of their ids.
@@ -826,6 +829,7 @@ func (q *Queries) ListIndexedProfiles(ctx context.Context, arg ListIndexedProfil
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.LastStartedAt,
+			&i.NodeID,
 		); err != nil {
 			return nil, err
 		}

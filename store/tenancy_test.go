@@ -109,6 +109,7 @@ var internalQueries = map[string]string{
 	"UnplaceProfiles":         "for keys of the scope admin and of all workspaces",
 	"SettleProfilesOfNode":    "for keys of the scope admin and of all workspaces",
 	"ListOpenRunsOfNode":      "for keys of the scope admin and of all workspaces",
+	"ListOpenRunsOfProfiles":  "of profiles that were read under the key's workspaces",
 	"HasPackage":              "after DeleteExtension, which has the key's workspaces",
 }
 
@@ -118,7 +119,7 @@ var (
 	queryHead = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
-		`(?:proxies\.|workspaces\.)?(?:workspace_id|id) IN \(SELECT value FROM json_each\(sqlc\.narg\(workspaces\)\)\)\)`)
+		`(?:proxies\.|workspaces\.|runs\.)?(?:workspace_id|id) IN \(SELECT value FROM json_each\(sqlc\.narg\(workspaces\)\)\)\)`)
 )
 
 // untenanted returns the queries of a text that use a tenant's table without the key's workspaces.

@@ -49,6 +49,16 @@ FROM runs JOIN profiles ON profiles.id = runs.profile_id
 WHERE profiles.node_id = $1::text AND runs.ended_at IS NULL
 ORDER BY runs.id;
 
+-- name: ListOpenRunsElsewhere :many
+SELECT runs.id, runs.profile_id, runs.workspace_id, runs.record, profiles.name, profiles.status, profiles.node_id
+FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE runs.ended_at IS NULL AND profiles.node_id <> $1::text
+  AND ($2::text IS NULL OR runs.workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));
+
+-- name: ListOpenRunsOfProfiles :many
+SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record
+FROM runs WHERE ended_at IS NULL AND profile_id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)));
+
 -- name: SettleProfilesOfNode :execrows
 UPDATE profiles SET status = 'stopped'
 WHERE node_id = $1::text AND status IN ('starting', 'running', 'stopping');

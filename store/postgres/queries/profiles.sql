@@ -206,12 +206,12 @@ LIMIT $7::bigint OFFSET $6;
 
 -- name: ListIndexedProfiles :many
 SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at,
-    last_started_at
+    last_started_at, node_id
 FROM profiles WHERE id > $1::text ORDER BY id LIMIT $2::bigint;
 
 -- name: GetIndexedProfiles :many
 SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at,
-    last_started_at
+    last_started_at, node_id
 FROM profiles WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)));
 
 -- name: ListFallbacksOfProfiles :many
