@@ -81,6 +81,9 @@ func TestServersOfOneDatabase(t *testing.T) {
 		if beside.err != nil {
 			t.Error(beside.err)
 		}
+		if p := nodesOf(t, s.base, first.Data)[0].Pressure; p <= 0 || p > 100 { // the beat has moved, and some memory is always in use
+			t.Errorf("the pressure is %d", p)
+		}
 	})
 	if s.err != nil {
 		t.Fatal(s.err)

@@ -25,6 +25,7 @@ type NodeJSON struct {
 	StartedAt  time.Time         `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	Running    int64             `json:"running" doc:"Browsers that run there, at the last beat." example:"12"`
 	MaxRunning *int64            `json:"maxRunning" doc:"Browsers that may run there at once; null: no limit." example:"30"`
+	Pressure   int64             `json:"pressure" doc:"How busy its machine is, at the last beat: what it has least of, processor, memory or maxRunning, in percent. A profile's first start goes where it is low." example:"40"`
 	Browsers   []NodeBrowserJSON `json:"browsers" doc:"What is installed there."`
 	Labels     map[string]string `json:"labels"`
 }
@@ -37,7 +38,7 @@ type NodeBrowserJSON struct {
 
 func (NodeJSON) example() any {
 	return NodeJSON{ID: exampleNodeID, Name: "warren-1", Address: "https://warren-1.example:7777", Version: "1.0.0", Self: true,
-		State: nodes.Up, SeenAgo: 2.5, StartedAt: exampleTime(), Running: 12, MaxRunning: new(int64(30)),
+		State: nodes.Up, SeenAgo: 2.5, StartedAt: exampleTime(), Running: 12, MaxRunning: new(int64(30)), Pressure: 40,
 		Browsers: []NodeBrowserJSON{{"linux", "156.0.8078.79"}}, Labels: map[string]string{"zone": "berlin"}}
 }
 
@@ -46,6 +47,7 @@ const exampleNodeID = "0199a1c2-7d3e-7a10-8a55-01234567a0de"
 func nodeFrom(n nodes.Info) NodeJSON {
 	out := NodeJSON{ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, Self: n.Self, State: n.State, Draining: n.Draining,
 		SeenAgo: n.Seen.Seconds(), StartedAt: n.Started.UTC().Truncate(time.Millisecond), Running: n.Running,
+		Pressure: n.Pressure,
 		Browsers: []NodeBrowserJSON{}, Labels: n.Labels}
 	if n.Capacity > 0 {
 		out.MaxRunning = &n.Capacity

@@ -18,6 +18,9 @@ func TestNodes(t *testing.T) {
 		"data.0.self": true, "data.0.draining": false, "data.0.running": 0, "data.0.maxRunning": nil, "data.0.address": a.base} {
 		r.equal(t, path, want)
 	}
+	if pressure, ok := r.at("data.0.pressure").(float64); !ok || pressure <= 0 || pressure > 100 { // some memory is always in use
+		t.Errorf("the pressure is %v", r.at("data.0.pressure"))
+	}
 	for _, key := range []string{reader, limited} {
 		a.as(key).do(t, "POST", "/nodes/local/drain", nil).refused(t, 403, "forbidden")
 		a.as(key).do(t, "POST", "/nodes/local/undrain", nil).refused(t, 403, "forbidden")

@@ -94,7 +94,11 @@ func (s *API) placeOf(ctx context.Context, id string, tried []string) (to nodes.
 
 // choose returns the best server for a profile of those that were not tried.
 func (s *API) choose(ctx context.Context, row store.Profile, tried []string) (to nodes.Info, chosen bool, err error) {
-	fit, err := s.nodes.Choose(ctx, wishOf(row))
+	want, err := nodes.WishOf(row)
+	if err != nil {
+		return to, false, err
+	}
+	fit, err := s.nodes.Choose(ctx, want)
 	if err != nil {
 		return to, false, err
 	}
@@ -145,9 +149,6 @@ func noMorePlaces() *problem.Error {
 	return problem.New(problem.Unavailable, "no_server", "Every server that fits the profile refuses it. Try again in a moment.").
 		After(5 * time.Second)
 }
-
-// wishOf is what a profile needs of a server.
-func wishOf(row store.Profile) nodes.Wish { return nodes.Wish{Version: row.BrowserVersion} }
 
 // pathID returns the id in an address such as /api/v1/profiles/{id}/start.
 func pathID(path string) string {

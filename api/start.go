@@ -59,7 +59,9 @@ func (startRequest) problems() []*problem.Error {
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 		exampleDamage(),
 		exampleQuota(), runs.CancelledStart(), pool.Stopping(), nodes.Draining(), exampleElsewhere(), nodes.Taken("warren-1",
-			"https://warren-1.example:7777"), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
+			"https://warren-1.example:7777"),
+		nodes.NoServer([]string{"warren-1 is draining", `warren-2 has the label zone "paris", not "berlin"`}),
+		pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
 }
 
 // exampleDamage is a start that is refused because of damaged data.

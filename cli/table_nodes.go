@@ -2,8 +2,8 @@ package cli
 
 // nodeCommands are about the servers that share a database.
 func nodeCommands() []command {
-	const nodeCols = "ID=id NAME=name ADDRESS=address STATE=state DRAINING=draining RUNNING=running MAX=maxRunning/- SEEN=seenSecondsAgo " +
-		"VERSION=version"
+	const nodeCols = "ID=id NAME=name ADDRESS=address STATE=state DRAINING=draining RUNNING=running MAX=maxRunning/- " +
+		"PRESSURE=pressure SEEN=seenSecondsAgo VERSION=version"
 	return []command{
 		{name: "drain", op: "", also: "listNodes drainNode getPressure", run: drainServer, sample: "warren drain --timeout 5m",
 			help: "Let the server take no new starts until it restarts, and wait until its browsers have ended.",

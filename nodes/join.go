@@ -185,11 +185,13 @@ func (n *Node) keep(ctx context.Context) {
 // moveBeat moves the beat and learns whether the node is draining, in one statement.
 func (n *Node) moveBeat(ctx context.Context) error {
 	running, browsers := n.report(ctx)
+	pressure := n.pressure()
 	draining, gone := false, false
 	var other store.Node
 	err := n.store.Write(ctx, func(q *store.Queries) (err error) {
 		gone, other = false, store.Node{}
-		draining, err = q.BeatNode(ctx, store.BeatNodeParams{ID: n.id, Incarnation: n.incarnation, Running: running, Browsers: browsers})
+		draining, err = q.BeatNode(ctx, store.BeatNodeParams{ID: n.id, Incarnation: n.incarnation, Running: running, Browsers: browsers,
+			Pressure: pressure})
 		if !errors.Is(err, store.ErrNoRow) {
 			return err
 		}

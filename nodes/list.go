@@ -41,6 +41,7 @@ type Info struct {
 	Seen                       time.Duration // since its beat moved, by the database's clock
 	Started                    time.Time
 	Running, Capacity          int64 // browsers; a capacity of 0: no limit
+	Pressure                   int64 // how busy its machine is, in percent
 	Browsers                   []Browser
 	Labels                     map[string]string
 }
@@ -89,6 +90,7 @@ func (n *Node) self(ctx context.Context) Info {
 	out := Info{ID: n.id, Name: n.cfg.Name, Address: n.cfg.Address, Version: n.cfg.Version, Self: true, State: Up, Started: n.started,
 		Running: running, Capacity: int64(n.cfg.Capacity), Browsers: []Browser{}, Labels: map[string]string{}}
 	_ = json.Unmarshal([]byte(browsers), &out.Browsers) // it was made here
+	out.Pressure = n.pressure()
 	n.mu.Lock()
 	out.Draining = n.draining
 	n.mu.Unlock()
@@ -99,7 +101,7 @@ func (n *Node) self(ctx context.Context) Info {
 func (n *Node) info(row store.Node, at int64) Info {
 	out := Info{ID: row.ID, Name: row.Name, Address: row.Address, Version: row.Version, Self: row.ID == n.id, State: Up,
 		Draining: row.Draining, Seen: max(0, time.Duration(at-row.BeatAt)*time.Millisecond), Started: runs.Millis(row.StartedAt),
-		Running: row.Running, Capacity: row.Capacity, Browsers: []Browser{}, Labels: map[string]string{}}
+		Running: row.Running, Capacity: row.Capacity, Pressure: row.Pressure, Browsers: []Browser{}, Labels: map[string]string{}}
 	switch {
 	case row.Stopped:
 		out.State = Stopped
@@ -208,6 +210,15 @@ func (n *Node) report(ctx context.Context) (running int64, browsers string) {
 		return running, "[]"
 	}
 	return running, string(text)
+}
+
+// pressure returns how busy this machine is, in percent; 0 before Attach.
+func (n *Node) pressure() int64 {
+	_, m := n.count()
+	if m == nil {
+		return 0
+	}
+	return pressureOf(m.Pressure())
 }
 
 // count returns how many browsers run here. The manager is nil before Attach.

@@ -267,10 +267,7 @@ func TestRemove(t *testing.T) {
 		err := write(func(q *store.Queries) error {
 			_, err := q.EnsureWorkspace(t.Context(), store.EnsureWorkspaceParams{ID: "w"})
 			if err == nil {
-				_, err = q.InsertProfile(t.Context(), store.InsertProfileParams{ID: id, WorkspaceID: "w", Name: id, OS: "linux", Tags: "[]",
-					SearchKey: id, StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off", Snapshots: nil,
-					BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", FallbackProxyIDs: "[]", FallbackCountry: "same",
-					AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Args: "[]", Extensions: "[]", Passkeys: "off"})
+				err = insertProfile(t.Context(), q, id)
 			}
 			if err == nil {
 				_, err = q.SetProfileStatus(t.Context(), store.SetProfileStatusParams{ID: id, Status: status})

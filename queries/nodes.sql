@@ -10,7 +10,8 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address,
 
 -- name: BeatNode :one
 -- BeatNode moves the beat. It returns no row if the row is gone or another process has taken it over.
-UPDATE nodes SET beat = beat + 1, beat_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), running = @running, browsers = @browsers
+UPDATE nodes SET beat = beat + 1, beat_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), running = @running, browsers = @browsers,
+    pressure = @pressure
 WHERE id = @id AND incarnation = @incarnation
 RETURNING draining;
 
@@ -40,6 +41,12 @@ UPDATE profiles SET node_id = CAST(@node_id AS TEXT) WHERE id = @id AND node_id 
 
 -- name: CountProfilesOfNode :one
 SELECT count(*) FROM profiles WHERE node_id = CAST(@node_id AS TEXT);
+
+-- name: CountBusyProfiles :many
+-- CountBusyProfiles counts the profiles that start, run or stop on each server. The + keeps it from walking all profiles of the servers.
+SELECT node_id, count(*) AS busy FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND +node_id IS NOT NULL
+GROUP BY +node_id;
 
 -- name: UnplaceProfiles :execrows
 -- UnplaceProfiles gives up the data that a server has.

@@ -10,14 +10,16 @@ import (
 )
 
 const beatNode = `-- name: BeatNode :one
-UPDATE nodes SET beat = beat + 1, beat_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), running = ?1, browsers = ?2
-WHERE id = ?3 AND incarnation = ?4
+UPDATE nodes SET beat = beat + 1, beat_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), running = ?1, browsers = ?2,
+    pressure = ?3
+WHERE id = ?4 AND incarnation = ?5
 RETURNING draining
 `
 
 type BeatNodeParams struct {
 	Running     int64
 	Browsers    string
+	Pressure    int64
 	ID          string
 	Incarnation string
 }
@@ -27,6 +29,7 @@ func (q *Queries) BeatNode(ctx context.Context, arg BeatNodeParams) (bool, error
 	row := q.db.QueryRowContext(ctx, beatNode,
 		arg.Running,
 		arg.Browsers,
+		arg.Pressure,
 		arg.ID,
 		arg.Incarnation,
 	)
@@ -69,6 +72,41 @@ func (q *Queries) ClaimNode(ctx context.Context, arg ClaimNodeParams) error {
 		arg.Schema,
 	)
 	return err
+}
+
+const countBusyProfiles = `-- name: CountBusyProfiles :many
+SELECT node_id, count(*) AS busy FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND +node_id IS NOT NULL
+GROUP BY +node_id
+`
+
+type CountBusyProfilesRow struct {
+	NodeID *string
+	Busy   int64
+}
+
+// CountBusyProfiles counts the profiles that start, run or stop on each server. The + keeps it from walking all profiles of the servers.
+func (q *Queries) CountBusyProfiles(ctx context.Context) ([]CountBusyProfilesRow, error) {
+	rows, err := q.db.QueryContext(ctx, countBusyProfiles)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountBusyProfilesRow{}
+	for rows.Next() {
+		var i CountBusyProfilesRow
+		if err := rows.Scan(&i.NodeID, &i.Busy); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const countProfilesOfNode = `-- name: CountProfilesOfNode :one

@@ -24,6 +24,7 @@ var plainScans = map[string]string{
 	"webhooksState":      "webhooks are few",
 	"listWebhooksDue":    "webhooks are few",
 	"listNodes":          "nodes are few",
+	"countBusyProfiles":  "counts the profiles that run or have failed, which are few",
 	"listOpenRunsOfNode": "sorts the runs of a server that is removed",
 	"interruptSchedules": "schedules are few, and it is done once, at the boot",
 	"countKept":          "a backup reads everything anyway",

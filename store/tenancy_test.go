@@ -106,6 +106,7 @@ var internalQueries = map[string]string{
 	"ListPackages":            "the sweep at the boot, of every workspace",
 	"PlaceProfile":            "by a start, whose profile was read under the key's workspaces",
 	"CountProfilesOfNode":     "for keys of the scope admin and of all workspaces",
+	"CountBusyProfiles":       "the choice of a server, of every workspace; it is only numbers",
 	"UnplaceProfiles":         "for keys of the scope admin and of all workspaces",
 	"SettleProfilesOfNode":    "for keys of the scope admin and of all workspaces",
 	"ListOpenRunsOfNode":      "for keys of the scope admin and of all workspaces",

@@ -8,8 +8,9 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address,
     schema = excluded.schema;
 
 -- name: BeatNode :one
-UPDATE nodes SET beat = beat + 1, beat_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint, running = $1, browsers = $2
-WHERE id = $3 AND incarnation = $4
+UPDATE nodes SET beat = beat + 1, beat_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint, running = $1, browsers = $2,
+    pressure = $3
+WHERE id = $4 AND incarnation = $5
 RETURNING draining;
 
 -- name: StopNode :execrows
@@ -39,6 +40,11 @@ UPDATE profiles SET node_id = $1::text WHERE id = $2 AND node_id IS NULL;
 
 -- name: CountProfilesOfNode :one
 SELECT count(*) FROM profiles WHERE node_id = $1::text;
+
+-- name: CountBusyProfiles :many
+SELECT node_id, count(*) AS busy FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND node_id IS NOT NULL
+GROUP BY node_id;
 
 -- name: UnplaceProfiles :execrows
 UPDATE profiles SET node_id = NULL WHERE node_id = $1::text;
