@@ -12,7 +12,8 @@ import (
 	"warren/store"
 )
 
-// Makes the runs of this server follow what other servers of the database change: a profile or a proxy. Exits that others find come by pool.FollowOthers.
+// Makes the runs of this server follow what other servers of the database change: a profile or a proxy. Exits that others find come by
+// pool.FollowOthers.
 
 // FollowChanges applies changes of other servers to the runs of this one, until ctx ends. Where the server has a database of its own,
 // there is nothing to follow.
@@ -75,7 +76,9 @@ func (s *API) follow(ctx context.Context, e events.Entry) func() {
 	if e.Type == "profile.updated" {
 		return func() { s.runs.ProfileChanged(ctx, told.Data.ID, changeOfMembers(told.Data.Changed)) }
 	}
-	return func() { s.runs.ProxyChanged(ctx, store.Proxy{ID: told.Data.ID, WorkspaceID: e.Workspace()}, true, false) }
+	return func() {
+		s.runs.ProxyChanged(ctx, store.Proxy{ID: told.Data.ID, WorkspaceID: e.Workspace()}, true, false)
+	}
 }
 
 // changeOfMembers says what a running browser has to reconcile after members of its profile were changed.

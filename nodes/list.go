@@ -170,13 +170,7 @@ func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget b
 		return r, Alive(row.Name)
 	}
 	r.Name = row.Name
-	if r.Lost, err = runs.SettleNode(ctx, q, id); err != nil {
-		return r, err
-	}
-	if err := store.ErrorOf(q.InterruptSchedules(ctx, id)); err != nil {
-		return r, err
-	}
-	if err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, id)); err != nil {
+	if r.Lost, err = settle(ctx, q, id); err != nil {
 		return r, err
 	}
 	if forget {
@@ -185,6 +179,17 @@ func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget b
 		}
 	}
 	return r, store.ErrorOf(q.DeleteNode(ctx, id))
+}
+
+// settle ends what a node that is gone had begun. It returns how many runs are lost.
+func settle(ctx context.Context, q *store.Queries, id string) (lost int, err error) {
+	if lost, err = runs.SettleNode(ctx, q, id); err != nil {
+		return lost, err
+	}
+	if err := store.ErrorOf(q.InterruptSchedules(ctx, id)); err != nil {
+		return lost, err
+	}
+	return lost, store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, id))
 }
 
 // Alive is the error of the removal of a node that serves.

@@ -26,7 +26,7 @@ type RunElsewhere struct {
 func (m *Manager) Elsewhere(ctx context.Context, rows ...store.Profile) (map[string]*Info, error) {
 	status := map[string]string{} // by profile
 	for _, row := range rows {
-		if m.isElsewhere(row) && isRunning(row.Status) {
+		if m.IsElsewhere(row) && isRunning(row.Status) {
 			status[row.ID] = row.Status
 		}
 	}

@@ -38,7 +38,7 @@ func StatusAtRest(row store.Profile) string {
 
 // StatusElse returns the status of a profile without a run here. That of a profile whose data another server has is the database's.
 func (m *Manager) StatusElse(row store.Profile) string {
-	if m.isElsewhere(row) {
+	if m.IsElsewhere(row) {
 		return row.Status
 	}
 	return StatusAtRest(row)

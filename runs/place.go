@@ -12,8 +12,8 @@ import (
 
 // Says which of the servers that share a database has a profile's data.
 
-// Elsewhere reports whether another server has a profile's data.
-func (m *Manager) Elsewhere(row store.Profile) bool {
+// IsElsewhere reports whether another server has a profile's data.
+func (m *Manager) IsElsewhere(row store.Profile) bool {
 	return m.cfg.Node != "" && row.NodeID != nil && *row.NodeID != m.cfg.Node
 }
 

@@ -62,7 +62,7 @@ func hasEnded(row store.Profile) bool {
 func (m *Manager) afterRun(ctx context.Context, profileID string) {
 	row, err := m.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: profileID})
 	switch {
-	case err != nil, m.Elsewhere(row):
+	case err != nil, m.IsElsewhere(row):
 	case hasEnded(row):
 		err = m.eraseTemporary(context.WithoutCancel(ctx), row)
 	case row.SnapshotDue:

@@ -197,7 +197,7 @@ func (s *Scheduler) actOn(ctx context.Context, o *occurrence, id string) (unchan
 	if err != nil {
 		return false, err
 	}
-	if s.runs.Elsewhere(row) {
+	if s.runs.IsElsewhere(row) {
 		return s.actElsewhere(ctx, o, row)
 	}
 	switch o.row.Action {
