@@ -46,7 +46,8 @@ const retryChoice = 5 * time.Second
 
 // Choose returns the servers that may take a profile which no server has yet, the best first. They are up and not draining, and have a
 // browser, all labels of the wish, and room. Servers with the declared version come first, then those under less pressure, then those
-// with fewer busy profiles; equal ones are in random order. If there is none, the error is no_server and says why for each server.
+// with fewer busy profiles; equal ones are in random order. If there is none, the error is no_server and says why for each server. This
+// server is returned in any case if no other one serves and it has the labels.
 func (n *Node) Choose(ctx context.Context, want Wish) ([]Info, error) {
 	all, err := n.List(ctx)
 	if err != nil {
@@ -83,7 +84,11 @@ func choose(all []Info, busy map[string]int64, want Wish) ([]Info, error) {
 			good = append(good, one)
 		}
 	}
-	if len(good) == 0 {
+	up := slices.DeleteFunc(slices.Clone(all), func(one Info) bool { return one.State != Up })
+	switch alone := len(up) == 1 && up[0].Self && unlabelled(up[0], want) == ""; {
+	case len(good) == 0 && alone:
+		return up, nil // what it says itself tells more, such as how a browser is installed
+	case len(good) == 0:
 		return nil, NoServer(why)
 	}
 	rand.Shuffle(len(good), func(i, j int) { good[i], good[j] = good[j], good[i] })
@@ -107,6 +112,17 @@ func unfit(one Info, busy int64, want Wish) string {
 	case len(one.Browsers) == 0:
 		return "has no browser"
 	}
+	if reason := unlabelled(one, want); reason != "" {
+		return reason
+	}
+	if one.Capacity > 0 && busy >= one.Capacity {
+		return fmt.Sprintf("has no room: %d of %d browsers run", busy, one.Capacity)
+	}
+	return ""
+}
+
+// unlabelled says which label of a wish a server does not have; "": it has all.
+func unlabelled(one Info, want Wish) string {
 	for _, key := range slices.Sorted(maps.Keys(want.Labels)) {
 		wanted := want.Labels[key]
 		switch has, there := one.Labels[key]; {
@@ -115,9 +131,6 @@ func unfit(one Info, busy int64, want Wish) string {
 		case has != wanted:
 			return fmt.Sprintf("has the label %s %q, not %q", key, has, wanted)
 		}
-	}
-	if one.Capacity > 0 && busy >= one.Capacity {
-		return fmt.Sprintf("has no room: %d of %d browsers run", busy, one.Capacity)
 	}
 	return ""
 }

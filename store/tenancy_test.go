@@ -280,7 +280,8 @@ func madeWorld(q *Queries, query string) (map[string]any, error) {
 	}
 	_, err1 := q.InsertProxy(ctx, proxy)
 	_, err2 := q.InsertProfile(ctx, profile)
-	err3 := q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"})
+	_, placed := q.PlaceProfile(ctx, PlaceProfileParams{ID: profile.ID, NodeID: "node"})
+	err3 := errors.Join(placed, q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"}))
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
 	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]",
 		Workspaces: Only([]string{"mine"}).Filter(), CreatedAt: 1})
