@@ -5,7 +5,9 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -63,6 +65,41 @@ func (s *API) askText(ctx context.Context, to nodes.Info, method, path string, i
 		return nil, NodeFailed(to.Name).Because(err)
 	}
 	return nil, p
+}
+
+// askTime is how long a list waits for other servers.
+const askTime = 5 * time.Second
+
+// askAll asks every other server that serves, at once. Those that do not answer are left out. A request that was passed on asks nobody.
+func askAll[T any](ctx context.Context, s *API, path string) ([]T, error) {
+	if requestOf(ctx).peer != "" {
+		return nil, nil
+	}
+	others, err := s.nodes.Others(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others = slices.DeleteFunc(others, func(n nodes.Info) bool { return n.State != nodes.Up })
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	answers := make(chan *T, len(others))
+	for _, to := range others {
+		go func() {
+			out := new(T)
+			if err := s.ask(ctx, to, http.MethodGet, path, nil, out); err != nil {
+				s.log.Debug("a server does not answer, and is left out of a list", "node", to.Name, "cause", err)
+				out = nil
+			}
+			answers <- out
+		}()
+	}
+	var all []T
+	for range others {
+		if one := <-answers; one != nil {
+			all = append(all, *one)
+		}
+	}
+	return all, nil
 }
 
 // startAnywhere starts or restarts a profile on the server that has it, or that fits it best, with the profile's settings.

@@ -6,12 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"warren/nodes"
 	"warren/problem"
 )
 
@@ -24,41 +22,6 @@ func (s *API) jobsElsewhere(ctx context.Context) (all []JobJSON, err error) {
 		all = append(all, part.Data...)
 	}
 	return all, err
-}
-
-// askTime is how long a list waits for other servers.
-const askTime = 5 * time.Second
-
-// askAll asks every other server that serves, at once. Those that do not answer are left out. A request that was passed on asks nobody.
-func askAll[T any](ctx context.Context, s *API, path string) ([]T, error) {
-	if requestOf(ctx).peer != "" {
-		return nil, nil
-	}
-	others, err := s.nodes.Others(ctx)
-	if err != nil {
-		return nil, err
-	}
-	others = slices.DeleteFunc(others, func(n nodes.Info) bool { return n.State != nodes.Up })
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	answers := make(chan *T, len(others))
-	for _, to := range others {
-		go func() {
-			out := new(T)
-			if err := s.ask(ctx, to, http.MethodGet, path, nil, out); err != nil {
-				s.log.Warn("a server does not answer, and is left out of a list", "node", to.Name, "cause", err)
-				out = nil
-			}
-			answers <- out
-		}()
-	}
-	var all []T
-	for range others {
-		if one := <-answers; one != nil {
-			all = append(all, *one)
-		}
-	}
-	return all, nil
 }
 
 // failedElsewhere returns the profiles that failed in a job of another server; nil: there is no such job.

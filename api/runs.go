@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 type listedRunJSON struct {
 	runs.Info
 	ProfileName string      `json:"profileName"`
-	Usage       *runs.Usage `json:"usage" doc:"What the run uses now; null if its process did not answer in time, or another server has the run."`
+	Usage       *runs.Usage `json:"usage" doc:"What the run uses now; null if its process did not answer in time, or the server that has the run."`
 }
 
 func (listedRunJSON) example() any {
@@ -37,15 +38,42 @@ func (s *API) listRuns(ctx context.Context, in *struct{ InWorkspace }) (*listBod
 		}
 		data = append(data, listedRunJSON{all[i], profile.Name, usage})
 	}
-	others, err := s.runs.ListElsewhere(ctx, sees, in.WorkspaceID)
+	others, err := s.runsElsewhere(ctx, in.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
-	for _, run := range others {
-		data = append(data, listedRunJSON{run.Info, run.ProfileName, nil})
-	}
+	data = append(data, others...)
 	slices.SortStableFunc(data, func(a, b listedRunJSON) int { return strings.Compare(b.RunID, a.RunID) })
 	return &listBody[listedRunJSON]{wholeList(data)}, nil
+}
+
+// runsElsewhere returns the runs of the other servers as these show them. The database shows those of a server that does not answer.
+func (s *API) runsElsewhere(ctx context.Context, workspace string) (out []listedRunJSON, err error) {
+	if requestOf(ctx).peer != "" { // it asks for the runs of this server
+		return nil, nil
+	}
+	all, err := s.runs.ListElsewhere(ctx, callerOf(ctx).Sees, workspace)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	parts, err := askAll[list[listedRunJSON]](ctx, s, "/runs?"+url.Values{"workspaceId": {workspace}}.Encode())
+	if err != nil {
+		return nil, err
+	}
+	shown := map[string]listedRunJSON{}
+	for _, part := range parts {
+		for _, run := range part.Data {
+			shown[run.RunID] = run
+		}
+	}
+	for _, run := range all {
+		one, there := shown[run.RunID]
+		if !there {
+			one = listedRunJSON{run.Info, run.ProfileName, nil}
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // pastRunsBody is the answer of listProfileRuns.

@@ -99,6 +99,15 @@ func TestAnyServerAnswers(t *testing.T) {
 	if status, _, text := far.send("GET", "/profiles/"+id+"/downloads/kept.txt", nil, nil); status != 200 || text != "from elsewhere" {
 		t.Errorf("a download by another server: %d %q", status, text)
 	}
+	var listed struct {
+		Data []struct {
+			RunID string
+			Usage *struct{ Processes *int }
+		}
+	}
+	if far.do("GET", "/runs", nil, 200, &listed); len(listed.Data) != 1 || listed.Data[0].Usage == nil {
+		t.Errorf("the runs that another server lists: %+v", listed)
+	}
 	far.withTicket(liveKey, strings.Replace(far.base, "http", "ws", 1)+apiPrefix+"/profiles/"+id+"/cdp")
 	another := testnet.NewLocalProxy(t, owner.world.site.Listener.Addr().String())
 	next := near.addProxy(map[string]any{"port": another.Port(), "username": another.User, "password": another.Password})
