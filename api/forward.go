@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -175,13 +174,12 @@ func (s *API) sign(out *http.Request, req *request) {
 // failedThere is the error of a request for which another server could not be asked, or did not answer.
 func failedThere(to nodes.Info, err error) error {
 	known, ours := errors.AsType[*problem.Error](err)
-	op, dialled := errors.AsType[*net.OpError](err)
 	switch {
 	case ours:
 		return known
 	case errors.Is(err, context.Canceled):
 		return err
-	case dialled && op.Op == "dial":
+	case errors.Is(err, nodes.ErrNotReached):
 		return to.Unreachable().Because(err)
 	}
 	return NodeFailed(to.Name).Because(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -29,8 +30,9 @@ const (
 )
 
 const (
-	// linkTime is how long a connection to another server may take, and TLS on it once more.
-	linkTime = 5 * time.Second
+	// linkTime is how long a connection to another server may take, and handshakeTime how long TLS on it. A machine that is busy answers
+	// late, and one that is gone not at all.
+	linkTime, handshakeTime = 5 * time.Second, 15 * time.Second
 	// silentFor is after how long a connection ends whose other side confirms nothing.
 	silentFor = 30 * time.Second
 	// maxIdleLinks is how many connections to another server wait for their next request, and idleLinkTime how long. A server closes them
@@ -38,6 +40,9 @@ const (
 	maxIdleLinks = 16
 	idleLinkTime = time.Minute
 )
+
+// ErrNotReached is the error of a request to another server for which there was no connection. Nothing was sent.
+var ErrNotReached = errors.New("another server was not reached")
 
 // links are the connections of a server with the others. Its methods are safe for concurrent use.
 type links struct {
@@ -164,17 +169,17 @@ func (l *links) dial(ctx context.Context, id, address string) (net.Conn, error) 
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silentFor / 3, Interval: silentFor / 6, Count: 4}}
 	plain, err := d.DialContext(ctx, "tcp", at)
 	if err != nil {
-		return nil, fmt.Errorf("the server %s: %w", id, err)
+		return nil, fmt.Errorf("%w: the server %s: %w", ErrNotReached, id, err)
 	}
 	cfg := l.config()
 	cfg.ServerName, cfg.RootCAs = ServerName(id), l.trusted
 	cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return l.own() }
 	conn := tls.Client(plain, cfg)
-	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		plain.Close() //nolint:errcheck // nothing was sent
-		return nil, fmt.Errorf("%s does not answer as the server %s: %w", address, id, err)
+		return nil, fmt.Errorf("%w: %s does not answer as the server %s: %w", ErrNotReached, address, id, err)
 	}
 	return conn, nil
 }

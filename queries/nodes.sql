@@ -48,6 +48,12 @@ SELECT node_id, count(*) AS busy FROM profiles
 WHERE status <> 'stopped' AND status <> 'failed' AND +node_id IS NOT NULL
 GROUP BY +node_id;
 
+-- name: CountRunningBeside :one
+-- CountRunningBeside counts the other profiles of a workspace that run, on all servers. The + keeps it from walking the workspace.
+SELECT count(*) FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND status <> 'starting' AND +workspace_id = CAST(@workspace_id AS TEXT)
+  AND +id <> CAST(@id AS TEXT);
+
 -- name: UnplaceProfiles :execrows
 -- UnplaceProfiles gives up the data that a server has.
 UPDATE profiles SET node_id = NULL WHERE node_id = CAST(@node_id AS TEXT);

@@ -34,7 +34,7 @@ func TestQuotaOfRuns(t *testing.T) {
 	}
 	claim := func(profile, workspace string) (bool, error) {
 		r := newRun(store.NewID(), profile, workspace, starting)
-		r.most, r.refused = m.quotaOfRuns(t.Context(), "small")
+		r.most, r.refused = m.quotaOfRuns(t.Context(), "small", profile)
 		_, mine, err := m.claim(r)
 		return mine, err
 	}

@@ -33,7 +33,7 @@ func (m *Manager) Start(ctx context.Context, row store.Profile, o Options) (*Sta
 // claimStart starts a run for the profile, or returns the existing one.
 func (m *Manager) claimStart(ctx context.Context, row store.Profile, o Options) (have *run, mine bool, err error) {
 	r, life := m.newStart(row)
-	r.most, r.refused = m.quotaOfRuns(ctx, row.WorkspaceID)
+	r.most, r.refused = m.quotaOfRuns(ctx, row.WorkspaceID, row.ID)
 	have, mine, err = m.claim(r)
 	if err != nil || !mine {
 		r.cancel()
@@ -44,8 +44,8 @@ func (m *Manager) claimStart(ctx context.Context, row store.Profile, o Options) 
 }
 
 // quotaOfRuns returns how many profiles of a workspace may run at once; nil: any number. It refuses a start in a workspace whose quota of
-// the disk is used up.
-func (m *Manager) quotaOfRuns(ctx context.Context, workspace string) (*int64, error) {
+// the disk is used up, and one that other servers' runs leave no room for.
+func (m *Manager) quotaOfRuns(ctx context.Context, workspace, profile string) (*int64, error) {
 	row, err := m.store.Read().GetWorkspace(ctx, store.GetWorkspaceParams{ID: workspace})
 	if err != nil {
 		return nil, store.Typed(err)
@@ -53,7 +53,27 @@ func (m *Manager) quotaOfRuns(ctx context.Context, workspace string) (*int64, er
 	if row.QuotaDiskMb != nil && row.DataBytes >= *row.QuotaDiskMb<<20 {
 		return nil, QuotaExceeded(workspace, "diskMb")
 	}
-	return row.QuotaRunning, nil
+	if m.cfg.Node == "" || row.QuotaRunning == nil {
+		return row.QuotaRunning, nil
+	}
+	n, err := m.store.Read().CountRunningBeside(ctx, store.CountRunningBesideParams{WorkspaceID: workspace, ID: profile})
+	if err == nil && n >= *row.QuotaRunning {
+		err = QuotaExceeded(workspace, "running") // before a browser is started for nothing
+	}
+	return row.QuotaRunning, err
+}
+
+// confirmQuota refuses a run that is one too many for its workspace together with those of other servers, in the transaction that records
+// its start. Of this server's own the claim has made sure.
+func (m *Manager) confirmQuota(ctx context.Context, q *store.Queries, r *run) error {
+	if m.cfg.Node == "" || r.most == nil {
+		return nil
+	}
+	n, err := q.CountRunningBeside(ctx, store.CountRunningBesideParams{WorkspaceID: r.workspaceID, ID: r.profileID})
+	if err == nil && n >= *r.most {
+		err = QuotaExceeded(r.workspaceID, "running")
+	}
+	return err
 }
 
 // QuotaExceeded is the error of a start that a quota of the workspace refuses.
@@ -300,6 +320,9 @@ func (m *Manager) recordStart(ctx context.Context, r *run, answer *Started) erro
 	at := answer.StartedAt.UnixMilli()
 	ctx = context.WithoutCancel(ctx)
 	err = m.store.Write(ctx, func(q *store.Queries) error {
+		if err := m.confirmQuota(ctx, q, r); err != nil {
+			return err
+		}
 		err := q.InsertRun(ctx, store.InsertRunParams{ID: r.id, ProfileID: r.profileID, StartedAt: at, Record: string(text)})
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ func TestBothAnswers(t *testing.T) {
 		AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'`)
 	effects := map[string]int{}
 	for seed := range uint64(often(6)) {
-		b.compare(t, seed, 1000, tables, effects)
+		b.compare(t, seed, 1500, tables, effects)
 		if t.Failed() {
 			return
 		}

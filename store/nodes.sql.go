@@ -120,6 +120,25 @@ func (q *Queries) CountProfilesOfNode(ctx context.Context, nodeID string) (int64
 	return count, err
 }
 
+const countRunningBeside = `-- name: CountRunningBeside :one
+SELECT count(*) FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND status <> 'starting' AND +workspace_id = CAST(?1 AS TEXT)
+  AND +id <> CAST(?2 AS TEXT)
+`
+
+type CountRunningBesideParams struct {
+	WorkspaceID string
+	ID          string
+}
+
+// CountRunningBeside counts the other profiles of a workspace that run, on all servers. The + keeps it from walking the workspace.
+func (q *Queries) CountRunningBeside(ctx context.Context, arg CountRunningBesideParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countRunningBeside, arg.WorkspaceID, arg.ID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const databaseTime = `-- name: DatabaseTime :one
 SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)
 `

@@ -107,6 +107,7 @@ var internalQueries = map[string]string{
 	"PlaceProfile":            "by a start, whose profile was read under the key's workspaces",
 	"CountProfilesOfNode":     "for keys of the scope admin and of all workspaces",
 	"CountBusyProfiles":       "the choice of a server, of every workspace; it is only numbers",
+	"CountRunningBeside":      "by a start, whose profile was read under the key's workspaces; it is only a number",
 	"UnplaceProfiles":         "for keys of the scope admin and of all workspaces",
 	"SettleProfilesOfNode":    "for keys of the scope admin and of all workspaces",
 	"ListOpenRunsOfNode":      "for keys of the scope admin and of all workspaces",

@@ -255,3 +255,31 @@ func TestServerIsKilled(t *testing.T) {
 		t.Error("the change is lost")
 	}
 }
+
+// TestQuotaOfServers: the quota of runs of a workspace holds across servers, also for starts at the same moment.
+func TestQuotaOfServers(t *testing.T) {
+	t.Parallel()
+	all := cluster(t, "", 2)
+	all[0].do("POST", "/workspaces", map[string]any{"id": "small", "name": "small", "quotas": map[string]any{"running": 2}}, 201, nil)
+	var mu sync.Mutex
+	answers := map[int]int{}
+	var starting sync.WaitGroup
+	for i := range 6 {
+		s := all[i%2]
+		id := s.profile(map[string]any{"workspaceId": "small"})
+		starting.Go(func() {
+			r, err := s.try("POST", "/profiles/"+id+"/start", nil)
+			mu.Lock()
+			defer mu.Unlock()
+			if answers[r.status]++; err != nil || r.status == 409 && !strings.Contains(string(r.body), "quota_exceeded") {
+				t.Errorf("%d %s, %v", r.status, r.body, err)
+			}
+		})
+	}
+	starting.Wait()
+	var runs struct{ Total int }
+	all[0].do("GET", "/runs", nil, 200, &runs)
+	if answers[200] != 2 || answers[409] != 4 || runs.Total != 2 {
+		t.Errorf("the starts answered %v, and %d run", answers, runs.Total)
+	}
+}

@@ -46,6 +46,10 @@ SELECT node_id, count(*) AS busy FROM profiles
 WHERE status <> 'stopped' AND status <> 'failed' AND node_id IS NOT NULL
 GROUP BY node_id;
 
+-- name: CountRunningBeside :one
+SELECT count(*) FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND status <> 'starting' AND workspace_id = $1::text AND id <> $2::text;
+
 -- name: UnplaceProfiles :execrows
 UPDATE profiles SET node_id = NULL WHERE node_id = $1::text;
 
