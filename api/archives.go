@@ -103,7 +103,15 @@ type profilesExport struct {
 	SealQuery
 }
 
-func (profilesExport) problems() []*problem.Error { return profileExport{}.problems() }
+func (profilesExport) problems() []*problem.Error {
+	return append(profileExport{}.problems(), profilesElsewhere(nil))
+}
+
+// profilesElsewhere is the error of an export of several profiles some of which have their data on other servers.
+func profilesElsewhere(ids []string) *problem.Error {
+	return problem.New(problem.Conflict, "profiles_elsewhere", "The data of some of these profiles are on other servers. Export each by "+
+		"itself, by any server, or several at their own server's address.").With(pool.Users(ids))
+}
 
 // Resolve implements huma.Resolver. It checks what a schema cannot.
 func (in *profilesExport) Resolve(huma.Context) []error {
@@ -125,6 +133,7 @@ func (in *profilesExport) Resolve(huma.Context) []error {
 func (s *API) exportProfiles(ctx context.Context, in *profilesExport) (*huma.StreamResponse, error) {
 	rows := make([]store.Profile, len(in.IDs))
 	var f faults
+	var elsewhere []string
 	for i, id := range in.IDs {
 		var err error
 		rows[i], err = s.profileRow(ctx, id, false)
@@ -133,9 +142,15 @@ func (s *API) exportProfiles(ctx context.Context, in *profilesExport) (*huma.Str
 		} else if err != nil {
 			return nil, err
 		}
+		if s.runs.IsElsewhere(rows[i]) {
+			elsewhere = append(elsewhere, id)
+		}
 	}
 	if err := f.problem(); err != nil {
 		return nil, err
+	}
+	if elsewhere != nil {
+		return nil, profilesElsewhere(elsewhere)
 	}
 	return s.export(ctx, rows, in.SealQuery)
 }

@@ -3,12 +3,14 @@ package api
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +83,47 @@ func TestNothingIsDoneHere(t *testing.T) {
 	if refused < 25 {
 		t.Errorf("%d operations were refused: does this test still see them?", refused)
 	}
+}
+
+// TestServersHeaders: what a server says of a request that it passes on counts for nobody else.
+func TestServersHeaders(t *testing.T) {
+	t.Parallel()
+	a := newServers(t, testnet.Postgres(t), 1)[0]
+	for _, name := range []string{headerCaller, headerClient, headerBase} {
+		r := a.request(t, "GET", "/profiles", nil)
+		r.Header.Del("Authorization")
+		r.Header.Set(name, environmentID)
+		res, err := a.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s opens: %s", name, res.Status)
+		}
+	}
+	r := a.request(t, "GET", "//ip", nil)
+	r.Header.Set(headerClient, "203.0.113.7")
+	res, err := a.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || strings.Contains(string(text), "203.0.113.7") {
+		t.Errorf("a client names its address: %s, %v", text, err)
+	}
+}
+
+// TestExportOfSeveral: an export of several profiles says which of them are on other servers, and exports none without its data.
+func TestExportOfSeveral(t *testing.T) {
+	t.Parallel()
+	a := newServers(t, testnet.Postgres(t), 1)[0]
+	own, other := a.profile(t), a.placed(t, store.NewID())
+	r := a.do(t, "GET", "/profiles/export?unsealed=true&ids="+own+","+other, nil).refused(t, 409, "profiles_elsewhere")
+	if got := r.at("profileIds"); !reflect.DeepEqual(got, []any{other}) {
+		t.Errorf("those of other servers: %v", got)
+	}
+	a.do(t, "GET", "/profiles/export?unsealed=true&ids="+own, nil).want(t, 200)
 }
 
 // TestAnotherAnswers: each operation on a profile answers the same by another server as by the one that has the profile's data.

@@ -40,7 +40,7 @@ type Problem struct {
 
 	// Members of single codes (contract, Errors).
 	ExistingID string        `json:"existingId,omitempty" doc:"With duplicate: the existing object."`
-	ProfileIDs []string      `json:"profileIds,omitempty" doc:"With proxy_in_use and extension_in_use: the profiles that use it. With profile_running: those of an export that run."`
+	ProfileIDs []string      `json:"profileIds,omitempty" doc:"With proxy_in_use and extension_in_use: the profiles that use it. With profile_running: those of an export that run. With profiles_elsewhere: those of other servers."`
 	Quota      string        `json:"quota,omitempty" doc:"With quota_exceeded: the quota of the workspace, such as profiles."`
 	Limit      *int64        `json:"limit,omitempty" doc:"With quota_exceeded: what it is."`
 	Use        *int64        `json:"use,omitempty" doc:"With quota_exceeded: what is used now."`

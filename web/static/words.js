@@ -164,6 +164,7 @@ const TITLES = {
   browser_not_found: 'No browser is installed on the server',
   browser_failed: 'The browser did not start',
   node_unreachable: 'The profile’s data are on another server',
+  profiles_elsewhere: 'Some of these profiles are on other servers',
   node_failed: 'The server with the profile’s data did not answer',
   no_server: 'No server takes the profile',
   node_draining: 'The server takes no new starts',
