@@ -351,7 +351,8 @@ CREATE TABLE packs (
     workspace_id TEXT    NOT NULL,
     bytes        INTEGER NOT NULL,
     state        TEXT    NOT NULL CHECK (state IN ('pending', 'there', 'going')), -- announced; in a snapshot; about to be deleted
-    seen_at      INTEGER NOT NULL                 -- when it was announced, named by a snapshot, let go by one, or chosen to go
+    seen_at      INTEGER NOT NULL,                -- when it was announced, named by a snapshot, let go by one, or chosen to go
+    node_id      TEXT    NOT NULL DEFAULT ''      -- the server whose disk has it; '': one with a database of its own, or not known yet
 ) STRICT, WITHOUT ROWID;
 
 -- The packs that nobody has touched for longest, for the collection.

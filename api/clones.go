@@ -136,6 +136,9 @@ func (s *API) cloneProfile(ctx context.Context, in *cloneRequest) (*cloneBody, e
 		return nil, err
 	}
 	m := in.Body.clonesOf(row)
+	if owner := s.nodes.Owner(); from != nil && owner != "" {
+		m.row.NodeID = &owner
+	}
 	ids := make([]string, len(m.each))
 	for i, p := range m.each {
 		ids[i] = p.ID
@@ -190,6 +193,7 @@ func (in *cloneInput) clonesOf(original store.Profile) *manyProfiles {
 	m.row.ID, m.row.Status, m.row.Revision = "", fresh.Status, fresh.Revision
 	m.row.CreatedAt, m.row.UpdatedAt = fresh.CreatedAt, fresh.UpdatedAt
 	m.row.LastRun, m.row.LastStartedAt, m.row.DiskBytes, m.row.HeadID, m.row.SnapshotDue = nil, 0, 0, nil, false
+	m.row.NodeID = nil
 	m.row.Temporary = in.Temporary
 	for i, id := range store.NewIDs(len(m.each)) {
 		m.each[i] = store.NewProfile{ID: id, Name: in.nameOf(original.Name, i), ProxyID: original.ProxyID}

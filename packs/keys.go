@@ -35,6 +35,12 @@ func newKeys(secret []byte) (keys, error) {
 	return keys{derive("name"), derive("data"), derive("nonce")}, nil
 }
 
+// apart returns keys that choose other nonces. Whoever has k opens what they seal.
+func (k keys) apart(writer string) (keys, error) {
+	nonce, err := hkdf.Expand(sha256.New, k.nonce, "of "+writer, SecretSize)
+	return keys{k.name, k.data, nonce}, err
+}
+
 // nameOf is the name of a chunk: nobody without the secret can tell from it what the chunk holds, also not by trying.
 func (k keys) nameOf(plain []byte) (name [nameSize]byte) {
 	mac := hmac.New(sha256.New, k.name)

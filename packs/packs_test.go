@@ -269,3 +269,35 @@ func change(r *rapid.T, dir string) {
 		}
 	}
 }
+
+// TestWriters: equal content of two writers has packs of different names, and of one writer the same. Each reads the other's.
+func TestWriters(t *testing.T) {
+	v, _ := vault(t)
+	dir := filepath.Join(t.TempDir(), "of")
+	files := map[string]string{"a": strings.Repeat("equal ", 1000), "b/": "", "b/c": "x"}
+	write(t, dir, files)
+	names := map[string]bool{}
+	for i, writer := range []string{"one", "two", "one", ""} {
+		by := v
+		if writer != "" {
+			var err error
+			by, err = v.By(writer)
+			must(t, err)
+		}
+		s := Subject{ID: fmt.Sprint("tree-", i), Owner: "o"}
+		saved, err := by.Save(t.Context(), dir, SaveOptions{Subject: s})
+		must(t, err)
+		names[saved.Tree.Packs[0].Name] = true
+		other, err := v.By("other")
+		must(t, err)
+		tree, err := other.Tree(t.Context(), s)
+		must(t, err)
+		into := filepath.Join(t.TempDir(), "into")
+		must(t, other.Load(t.Context(), tree, into, LoadOptions{}))
+		must(t, other.Check(t.Context(), tree, true))
+		same(t, read(t, into), files)
+	}
+	if len(names) != 3 {
+		t.Errorf("%v", names)
+	}
+}

@@ -37,6 +37,15 @@ func (v *Vault) Within(most int) *Vault {
 	return &within
 }
 
+// By returns the same vault for one of several writers that keep their packs in different places. Equal content of two writers gets packs
+// of different names. Each reads what the others have written.
+func (v *Vault) By(writer string) (*Vault, error) {
+	k, err := v.keys.apart(writer)
+	by := *v
+	by.keys = k
+	return &by, err
+}
+
 // Tree reads a tree. The error is ErrNone if there is none, and ErrDamaged if it is not what was written or is of another subject.
 func (v *Vault) Tree(ctx context.Context, s Subject) (*Tree, error) {
 	sealed, err := readAll(ctx, v.blobs, treeName(s.ID), int64(v.maxTree))

@@ -34,32 +34,37 @@ SELECT id FROM snapshots WHERE id IN (SELECT value FROM json_each(CAST(@ids AS T
 
 -- name: AnnouncePack :exec
 -- AnnouncePack is called before a pack is written. One that was about to go stays.
-INSERT INTO packs (name, workspace_id, bytes, state, seen_at) VALUES (@name, @workspace_id, @bytes, 'pending', @now)
-ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, state = CASE state WHEN 'going' THEN 'pending' ELSE state END;
+INSERT INTO packs (name, workspace_id, bytes, state, seen_at, node_id)
+VALUES (@name, @workspace_id, @bytes, 'pending', @now, @node_id)
+ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, node_id = excluded.node_id,
+    state = CASE state WHEN 'going' THEN 'pending' ELSE state END;
 
 -- name: KeepPacks :execrows
--- KeepPacks returns how many packs of a JSON array are there to be named by a snapshot.
-UPDATE packs SET state = 'there', seen_at = @now
-WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND state <> 'going';
+-- KeepPacks returns how many packs of a JSON array are there to be named by a snapshot of a server. One that says no server is its own.
+UPDATE packs SET state = 'there', seen_at = @now, node_id = @node_id
+WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND state <> 'going' AND node_id IN ('', @node_id);
 
 -- name: AddSnapshotPacks :exec
 INSERT INTO snapshot_packs (snapshot_id, pack) SELECT CAST(@snapshot_id AS TEXT), value FROM json_each(CAST(@names AS TEXT));
 
 -- name: LetPacksGo :execrows
--- LetPacksGo chooses the packs to delete: those that no snapshot names and that nobody has touched since @before.
+-- LetPacksGo chooses the packs to delete: those of a server that no snapshot names and that nobody has touched since @before. So are
+-- those of servers without a row, which nobody else would choose.
 UPDATE packs SET state = 'going', seen_at = @now
-WHERE seen_at < @before AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
+WHERE seen_at < @before AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+  AND (node_id = @node_id OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = packs.node_id));
 
 -- name: LetPendingGo :execrows
 -- LetPendingGo does the same at once with those of a JSON array that no snapshot ever named: what a save left that failed.
 UPDATE packs SET state = 'going', seen_at = @now
-WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND state = 'pending'
+WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND state = 'pending' AND node_id = @node_id
   AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
 
 -- name: ListPacksGoing :many
--- ListPacksGoing returns the packs that were chosen before @before.
+-- ListPacksGoing returns the packs that were chosen before @before, of a server and of those without a row.
 SELECT name FROM packs
-WHERE seen_at < @before AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name)
+WHERE seen_at < @before AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+  AND (node_id = @node_id OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = packs.node_id))
 ORDER BY seen_at LIMIT CAST(@limit AS INTEGER);
 
 -- name: GetPack :one
@@ -71,8 +76,9 @@ DELETE FROM packs
 WHERE name = @name AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name);
 
 -- name: ListPackNames :many
--- ListPackNames returns those names of a JSON array that are packs.
-SELECT name FROM packs WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT)));
+-- ListPackNames returns those names of a JSON array that are packs. For a server with an id, one that says no server is none yet.
+SELECT name FROM packs
+WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND (node_id <> '' OR CAST(@node_id AS TEXT) = '');
 
 -- name: ListSnapshotsAfter :many
 -- ListSnapshotsAfter walks through all snapshots, in the order of their ids.

@@ -299,7 +299,7 @@ func (m *importing) commit(ctx context.Context, q *store.Queries, insertProfiles
 		return err
 	}
 	for i, s := range m.made {
-		if err := insert(ctx, q, s, m.trees[i]); err != nil {
+		if err := m.insert(ctx, q, s, m.trees[i]); err != nil {
 			return err
 		}
 		if _, err := q.SetHead(ctx, store.SetHeadParams{ID: s.ProfileID, HeadID: &s.ID}); err != nil {

@@ -26,7 +26,8 @@ const (
 // collectAtOnce is how many packs one look at the database brings.
 const collectAtOnce = 200
 
-// Collect deletes the packs and trees that no snapshot needs any more.
+// Collect deletes the packs and trees that no snapshot needs any more. Of several servers that share a database each deletes its own. The
+// packs of one whose row was removed are forgotten by any other. It knows those that it still has as soon as it is back.
 func (k *Keeper) Collect(ctx context.Context) error {
 	errs := []error{k.collectPacks(ctx, time.Now()), k.collectObjects(ctx, time.Now()), k.collectFolders(time.Now())}
 	if s, ok := k.blobs.(packs.Sweeper); ok {
@@ -67,14 +68,15 @@ func removeFolders(data string, before time.Time, beginnings ...string) error {
 // collectPacks chooses packs, and deletes those that were chosen an hour ago.
 func (k *Keeper) collectPacks(ctx context.Context, at time.Time) error {
 	err := k.store.Write(ctx, func(q *store.Queries) error {
-		return store.ErrorOf(q.LetPacksGo(ctx, store.LetPacksGoParams{Now: at.UnixMilli(), Before: at.Add(-k.untouched).UnixMilli()}))
+		return store.ErrorOf(q.LetPacksGo(ctx, store.LetPacksGoParams{Now: at.UnixMilli(), Before: at.Add(-k.untouched).UnixMilli(),
+			NodeID: k.node}))
 	})
 	if err != nil {
 		return err
 	}
 	for {
 		names, err := k.store.Read().ListPacksGoing(ctx, store.ListPacksGoingParams{Before: at.Add(-k.going).UnixMilli(),
-			Limit: collectAtOnce})
+			NodeID: k.node, Limit: collectAtOnce})
 		if err != nil {
 			return err
 		}
@@ -115,7 +117,7 @@ func (k *Keeper) dropPending(ctx context.Context, names []string) {
 	list, err := json.Marshal(names)
 	if err == nil {
 		err = k.store.Write(ctx, func(q *store.Queries) error {
-			return store.ErrorOf(q.LetPendingGo(ctx, store.LetPendingGoParams{Names: string(list), Now: now()}))
+			return store.ErrorOf(q.LetPendingGo(ctx, store.LetPendingGoParams{Names: string(list), Now: now(), NodeID: k.node}))
 		})
 	}
 	for i := 0; err == nil && i < len(names); i++ {
@@ -127,7 +129,8 @@ func (k *Keeper) dropPending(ctx context.Context, names []string) {
 }
 
 // collectObjects finds objects without a row: trees that no snapshot has are deleted, unknown packs become known to the
-// collection. Both are there after a crash, and after an older database was put back.
+// collection. Both are there after a crash, and after an older database was put back. So do packs whose row says no server, after the
+// database was copied: they are this one's from then on.
 func (k *Keeper) collectObjects(ctx context.Context, at time.Time) error {
 	var unknown []packs.Object
 	for o, err := range k.blobs.List(ctx, "") {
@@ -156,7 +159,9 @@ func (k *Keeper) collectUnknown(ctx context.Context, at time.Time, objects []pac
 		}
 	}
 	knownTrees, err1 := k.known(ctx, trees, k.store.Read().ListSnapshotIDs)
-	knownPacks, err2 := k.known(ctx, names, k.store.Read().ListPackNames)
+	knownPacks, err2 := k.known(ctx, names, func(ctx context.Context, list string) ([]string, error) {
+		return k.store.Read().ListPackNames(ctx, store.ListPackNamesParams{Names: list, NodeID: k.node})
+	})
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -172,7 +177,8 @@ func (k *Keeper) collectUnknown(ctx context.Context, at time.Time, objects []pac
 			if knownPacks[name] {
 				continue
 			}
-			if err := q.AnnouncePack(ctx, store.AnnouncePackParams{Name: name, Bytes: sizes[name], Now: at.UnixMilli()}); err != nil {
+			err := q.AnnouncePack(ctx, store.AnnouncePackParams{Name: name, Bytes: sizes[name], Now: at.UnixMilli(), NodeID: k.node})
+			if err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package snapshots
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"os"
@@ -40,12 +41,13 @@ func server(t *testing.T, database, key, node string) *rig {
 	r := &rig{New(dir, slog.New(slog.DiscardHandler), st, events.New()), t}
 	r.write(func(q *store.Queries) error {
 		_, err := q.EnsureWorkspace(context.Background(), store.EnsureWorkspaceParams{ID: "w", Now: 1})
-		return err
+		return errors.Join(err, q.ClaimNode(context.Background(), store.ClaimNodeParams{ID: node, Name: node, Labels: "{}"}))
 	})
 	return r
 }
 
-// keep makes a profile whose data a server has, unless node is "", and keeps a snapshot of cookies.
+// keep makes a profile whose data a server has, and keeps a snapshot of cookies. With "" it is as in a copied database, which names no
+// servers.
 func (r *rig) keep(node, cookies string) store.Snapshot {
 	r.t.Helper()
 	p := r.profile()
@@ -55,7 +57,9 @@ func (r *rig) keep(node, cookies string) store.Snapshot {
 		})
 	}
 	r.put(p.ID, map[string]string{"chrome/Cookies": cookies})
-	return r.save(p.ID, Request{Reason: Stop, Pinned: true})
+	before := &rig{New(r.data, r.log, r.store, r.events), r.t}
+	before.node = node
+	return before.save(p.ID, Request{Reason: Stop, Pinned: true})
 }
 
 // sound wants no faults, and so many snapshots that other servers have.
@@ -117,18 +121,22 @@ func TestBackupsOfServers(t *testing.T) {
 	if _, err := store.Transfer(t.Context(), store.TransferOptions{From: folders[a], To: other}); err != nil {
 		t.Fatal(err)
 	}
+	back := map[*rig]*store.Store{}
 	for r, folder := range folders {
 		st, err := store.Open(t.Context(), folder, store.Options{Database: other, SecretKeyFile: key})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		k := New(folder, r.log, st, events.New())
-		for id, cookies := range want[r] {
-			wantCookies(t, k, id, cookies)
-		}
 		if got, want := placesOf(t, st), placesOf(t, a.store); !maps.Equal(got, want) || len(got) != 6 {
 			t.Errorf("%v, want %v", got, want)
+		}
+		back[r] = st
+	}
+	for r, folder := range folders {
+		k := New(folder, r.log, back[r], events.New())
+		for id, cookies := range want[r] {
+			wantCookies(t, k, id, cookies)
 		}
 	}
 }

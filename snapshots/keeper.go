@@ -22,6 +22,7 @@ import (
 // Keeper keeps the data of the profiles of one data folder.
 type Keeper struct {
 	data   string
+	node   string // the id of the server, if it is or was one of those that share a database
 	log    *slog.Logger
 	store  *store.Store
 	events *events.Log
@@ -38,9 +39,11 @@ type Keeper struct {
 	room func(dir string) (free, total uint64, known bool)
 }
 
-// New makes a keeper for the data folder, whose snapshots it keeps in the folder snapshots.
+// New makes a keeper for the data folder, whose snapshots it keeps in the folder snapshots. The folder has the server's id already
+// (package nodes). An id that cannot be read counts as none: then the packs of servers with an id stay.
 func New(data string, log *slog.Logger, st *store.Store, ev *events.Log) *Keeper {
-	return &Keeper{data: data, log: log, store: st, events: ev, blobs: packs.Folder(filepath.Join(data, "snapshots")),
+	node, _ := nodeOf(data) //nolint:errcheck // as above
+	return &Keeper{data: data, node: node, log: log, store: st, events: ev, blobs: packs.Folder(filepath.Join(data, "snapshots")),
 		room: roomAt, untouched: untouched, going: going,
 		saving: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), importing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		deriving: make(archive.Turns, 1)}
@@ -60,6 +63,9 @@ func (k *Keeper) vault(ctx context.Context, workspace string) (*packs.Vault, *an
 	}
 	b := &announcing{Blobs: k.blobs, k: k, workspace: workspace}
 	v, err := packs.NewVault(b, secret)
+	if err == nil && k.node != "" {
+		v, err = v.By(k.node)
+	}
 	return v, b, err
 }
 
@@ -121,7 +127,8 @@ func (a *announcing) Put(ctx context.Context, name string, size int64, body io.R
 	a.k.collecting.RLock()
 	defer a.k.collecting.RUnlock()
 	err := a.k.store.Write(ctx, func(q *store.Queries) error {
-		return q.AnnouncePack(ctx, store.AnnouncePackParams{Name: pack, WorkspaceID: a.workspace, Bytes: size, Now: now()})
+		return q.AnnouncePack(ctx, store.AnnouncePackParams{Name: pack, WorkspaceID: a.workspace, Bytes: size, Now: now(),
+			NodeID: a.k.node})
 	})
 	if err != nil {
 		return err

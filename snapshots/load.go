@@ -176,7 +176,7 @@ func (k *Keeper) Clone(ctx context.Context, from store.Snapshot, ids []string, i
 			return err
 		}
 		for _, s := range made {
-			if err := insert(ctx, q, s, t); err != nil {
+			if err := k.insert(ctx, q, s, t); err != nil {
 				return err
 			}
 			if _, err := q.SetHead(ctx, store.SetHeadParams{ID: s.ProfileID, HeadID: &s.ID}); err != nil {

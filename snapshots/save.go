@@ -159,7 +159,7 @@ func (k *Keeper) save(ctx context.Context, v *packs.Vault, p store.Profile, r Re
 // commit writes a snapshot's row, makes it the head if asked, and removes the rows of those that are not kept any longer.
 func (k *Keeper) commit(ctx context.Context, s store.Snapshot, t *packs.Tree, isHead bool) (dropped []store.Snapshot, err error) {
 	err = k.store.Write(ctx, func(q *store.Queries) error {
-		if err := insert(ctx, q, s, t); err != nil {
+		if err := k.insert(ctx, q, s, t); err != nil {
 			return err
 		}
 		head := s.ID
@@ -187,8 +187,9 @@ func (k *Keeper) commit(ctx context.Context, s store.Snapshot, t *packs.Tree, is
 	return dropped, err
 }
 
-// insert writes a snapshot's row and the packs that it needs. All of them must be there.
-func insert(ctx context.Context, q *store.Queries, s store.Snapshot, t *packs.Tree) error {
+// insert writes a snapshot's row and the packs that it needs. All of them must be there, and the server's own. So the server has the data
+// of a profile that has no server yet: no other may begin it.
+func (k *Keeper) insert(ctx context.Context, q *store.Queries, s store.Snapshot, t *packs.Tree) error {
 	names := make([]string, len(t.Packs))
 	for i, pack := range t.Packs {
 		names[i] = pack.Name
@@ -197,7 +198,7 @@ func insert(ctx context.Context, q *store.Queries, s store.Snapshot, t *packs.Tr
 	if err != nil {
 		return err
 	}
-	n, err := q.KeepPacks(ctx, store.KeepPacksParams{Names: string(list), Now: now()})
+	n, err := q.KeepPacks(ctx, store.KeepPacksParams{Names: string(list), Now: now(), NodeID: k.node})
 	if err != nil {
 		return err
 	}
@@ -206,6 +207,11 @@ func insert(ctx context.Context, q *store.Queries, s store.Snapshot, t *packs.Tr
 	}
 	if err := q.InsertSnapshot(ctx, store.InsertSnapshotParams(s)); err != nil {
 		return err
+	}
+	if k.node != "" {
+		if _, err := q.PlaceProfile(ctx, store.PlaceProfileParams{ID: s.ProfileID, NodeID: k.node}); err != nil {
+			return err
+		}
 	}
 	return q.AddSnapshotPacks(ctx, store.AddSnapshotPacksParams{SnapshotID: s.ID, Names: string(list)})
 }

@@ -126,6 +126,7 @@ type Pack struct {
 	Bytes       int64
 	State       string
 	SeenAt      int64
+	NodeID      string
 }
 
 type Pick struct {

@@ -24,8 +24,10 @@ func (q *Queries) AddSnapshotPacks(ctx context.Context, arg AddSnapshotPacksPara
 }
 
 const announcePack = `-- name: AnnouncePack :exec
-INSERT INTO packs (name, workspace_id, bytes, state, seen_at) VALUES (?1, ?2, ?3, 'pending', ?4)
-ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, state = CASE state WHEN 'going' THEN 'pending' ELSE state END
+INSERT INTO packs (name, workspace_id, bytes, state, seen_at, node_id)
+VALUES (?1, ?2, ?3, 'pending', ?4, ?5)
+ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, node_id = excluded.node_id,
+    state = CASE state WHEN 'going' THEN 'pending' ELSE state END
 `
 
 type AnnouncePackParams struct {
@@ -33,6 +35,7 @@ type AnnouncePackParams struct {
 	WorkspaceID string
 	Bytes       int64
 	Now         int64
+	NodeID      string
 }
 
 // AnnouncePack is called before a pack is written. One that was about to go stays.
@@ -42,6 +45,7 @@ func (q *Queries) AnnouncePack(ctx context.Context, arg AnnouncePackParams) erro
 		arg.WorkspaceID,
 		arg.Bytes,
 		arg.Now,
+		arg.NodeID,
 	)
 	return err
 }
@@ -81,7 +85,7 @@ func (q *Queries) ForgetPack(ctx context.Context, name string) (int64, error) {
 }
 
 const getPack = `-- name: GetPack :one
-SELECT name, workspace_id, bytes, state, seen_at FROM packs WHERE name = ?1
+SELECT name, workspace_id, bytes, state, seen_at, node_id FROM packs WHERE name = ?1
 `
 
 func (q *Queries) GetPack(ctx context.Context, name string) (Pack, error) {
@@ -93,6 +97,7 @@ func (q *Queries) GetPack(ctx context.Context, name string) (Pack, error) {
 		&i.Bytes,
 		&i.State,
 		&i.SeenAt,
+		&i.NodeID,
 	)
 	return i, err
 }
@@ -167,18 +172,19 @@ func (q *Queries) InsertSnapshot(ctx context.Context, arg InsertSnapshotParams) 
 }
 
 const keepPacks = `-- name: KeepPacks :execrows
-UPDATE packs SET state = 'there', seen_at = ?1
-WHERE name IN (SELECT value FROM json_each(CAST(?2 AS TEXT))) AND state <> 'going'
+UPDATE packs SET state = 'there', seen_at = ?1, node_id = ?2
+WHERE name IN (SELECT value FROM json_each(CAST(?3 AS TEXT))) AND state <> 'going' AND node_id IN ('', ?2)
 `
 
 type KeepPacksParams struct {
-	Now   int64
-	Names string
+	Now    int64
+	NodeID string
+	Names  string
 }
 
-// KeepPacks returns how many packs of a JSON array are there to be named by a snapshot.
+// KeepPacks returns how many packs of a JSON array are there to be named by a snapshot of a server. One that says no server is its own.
 func (q *Queries) KeepPacks(ctx context.Context, arg KeepPacksParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, keepPacks, arg.Now, arg.Names)
+	result, err := q.db.ExecContext(ctx, keepPacks, arg.Now, arg.NodeID, arg.Names)
 	if err != nil {
 		return 0, err
 	}
@@ -187,17 +193,20 @@ func (q *Queries) KeepPacks(ctx context.Context, arg KeepPacksParams) (int64, er
 
 const letPacksGo = `-- name: LetPacksGo :execrows
 UPDATE packs SET state = 'going', seen_at = ?1
-WHERE seen_at < ?2 AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name)
+WHERE seen_at < ?2 AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+  AND (node_id = ?3 OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = packs.node_id))
 `
 
 type LetPacksGoParams struct {
 	Now    int64
 	Before int64
+	NodeID string
 }
 
-// LetPacksGo chooses the packs to delete: those that no snapshot names and that nobody has touched since @before.
+// LetPacksGo chooses the packs to delete: those of a server that no snapshot names and that nobody has touched since @before. So are
+// those of servers without a row, which nobody else would choose.
 func (q *Queries) LetPacksGo(ctx context.Context, arg LetPacksGoParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, letPacksGo, arg.Now, arg.Before)
+	result, err := q.db.ExecContext(ctx, letPacksGo, arg.Now, arg.Before, arg.NodeID)
 	if err != nil {
 		return 0, err
 	}
@@ -206,18 +215,19 @@ func (q *Queries) LetPacksGo(ctx context.Context, arg LetPacksGoParams) (int64, 
 
 const letPendingGo = `-- name: LetPendingGo :execrows
 UPDATE packs SET state = 'going', seen_at = ?1
-WHERE name IN (SELECT value FROM json_each(CAST(?2 AS TEXT))) AND state = 'pending'
+WHERE name IN (SELECT value FROM json_each(CAST(?2 AS TEXT))) AND state = 'pending' AND node_id = ?3
   AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name)
 `
 
 type LetPendingGoParams struct {
-	Now   int64
-	Names string
+	Now    int64
+	Names  string
+	NodeID string
 }
 
 // LetPendingGo does the same at once with those of a JSON array that no snapshot ever named: what a save left that failed.
 func (q *Queries) LetPendingGo(ctx context.Context, arg LetPendingGoParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, letPendingGo, arg.Now, arg.Names)
+	result, err := q.db.ExecContext(ctx, letPendingGo, arg.Now, arg.Names, arg.NodeID)
 	if err != nil {
 		return 0, err
 	}
@@ -265,12 +275,18 @@ func (q *Queries) ListNeededPacks(ctx context.Context, arg ListNeededPacksParams
 }
 
 const listPackNames = `-- name: ListPackNames :many
-SELECT name FROM packs WHERE name IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+SELECT name FROM packs
+WHERE name IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) AND (node_id <> '' OR CAST(?2 AS TEXT) = '')
 `
 
-// ListPackNames returns those names of a JSON array that are packs.
-func (q *Queries) ListPackNames(ctx context.Context, names string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listPackNames, names)
+type ListPackNamesParams struct {
+	Names  string
+	NodeID string
+}
+
+// ListPackNames returns those names of a JSON array that are packs. For a server with an id, one that says no server is none yet.
+func (q *Queries) ListPackNames(ctx context.Context, arg ListPackNamesParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listPackNames, arg.Names, arg.NodeID)
 	if err != nil {
 		return nil, err
 	}
@@ -294,18 +310,20 @@ func (q *Queries) ListPackNames(ctx context.Context, names string) ([]string, er
 
 const listPacksGoing = `-- name: ListPacksGoing :many
 SELECT name FROM packs
-WHERE seen_at < ?1 AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name)
-ORDER BY seen_at LIMIT CAST(?2 AS INTEGER)
+WHERE seen_at < ?1 AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+  AND (node_id = ?2 OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = packs.node_id))
+ORDER BY seen_at LIMIT CAST(?3 AS INTEGER)
 `
 
 type ListPacksGoingParams struct {
 	Before int64
+	NodeID string
 	Limit  int64
 }
 
-// ListPacksGoing returns the packs that were chosen before @before.
+// ListPacksGoing returns the packs that were chosen before @before, of a server and of those without a row.
 func (q *Queries) ListPacksGoing(ctx context.Context, arg ListPacksGoingParams) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listPacksGoing, arg.Before, arg.Limit)
+	rows, err := q.db.QueryContext(ctx, listPacksGoing, arg.Before, arg.NodeID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}

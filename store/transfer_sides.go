@@ -56,12 +56,12 @@ func (d sqlDialect) rowsAtOnce(columns int) int { return max(1, transferParams/c
 // nodeColumn is the column of the server that has something, such as a profile's data. A copy of the database goes to other servers.
 const nodeColumn = "node_id"
 
-// keepsPlaces reports whether the copy says which server has a profile's data. One of PostgreSQL goes to servers with other disks, but for
-// a backup. SQLite has such servers only where it was restored from one: they still have the data.
+// keepsPlaces reports whether the copy says which server has a profile's data and a pack. One of PostgreSQL goes to servers with other
+// disks, but for a backup. SQLite has such servers only where it was restored from one: they still have the data.
 func (t *transfer) keepsPlaces() bool { return t.live || !t.from.postgres }
 
-// columns returns the columns of a table but for those that are generated or not copied, in the order of the table. places says that the
-// servers of profiles are copied.
+// columns returns the columns of a table but for those that are generated or not copied, in the order of the table. places says that
+// the servers of profiles and packs are copied.
 func (d sqlDialect) columns(ctx context.Context, on DBTX, table string, places bool) (out []string, err error) {
 	query := "SELECT name FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0 ORDER BY cid"
 	if d.postgres {
@@ -69,7 +69,8 @@ func (d sqlDialect) columns(ctx context.Context, on DBTX, table string, places b
 			"AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"
 	}
 	err = each(ctx, on, query, nil, func(row []any) error {
-		if name := row[0].(string); name != nodeColumn || places && table == "profiles" { //nolint:forcetypeassert // a text
+		name := row[0].(string) //nolint:forcetypeassert // a text
+		if name != nodeColumn || places && (table == "profiles" || table == "packs") {
 			out = append(out, name)
 		}
 		return nil

@@ -61,12 +61,16 @@ func sqliteDump(t *testing.T, dir string) map[string][]string {
 	return dump(t, db, func(table string) []string { return list(t, db, "SELECT name FROM pragma_table_xinfo(?)", table) })
 }
 
-// asCopied makes a dump of PostgreSQL what its copy has: profiles lie on no server yet.
+// asCopied makes a dump of PostgreSQL what its copy has: profiles and packs lie on no server yet.
 func asCopied(dump map[string][]string) map[string][]string {
 	out := maps.Clone(dump)
 	out["profiles"] = slices.Clone(dump["profiles"])
 	for i, row := range dump["profiles"] {
 		out["profiles"][i] = strings.Replace(row, `node_id=string "n"`, `node_id=<nil> "<nil>"`, 1)
+	}
+	out["packs"] = slices.Clone(dump["packs"])
+	for i, row := range dump["packs"] {
+		out["packs"][i] = strings.Replace(row, `node_id=string "n"`, `node_id=string ""`, 1)
 	}
 	return out
 }

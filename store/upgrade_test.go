@@ -189,6 +189,7 @@ func rowsSince() map[int64][]string {
 			`UPDATE profiles SET placement = '{"labels":{"zone":"a"}}' WHERE id = 'p'`,
 			"UPDATE nodes SET pressure = 40 WHERE id = 'n'",
 		},
+		25: {"UPDATE packs SET node_id = 'n'"},
 	}
 }
 

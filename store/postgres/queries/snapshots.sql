@@ -28,40 +28,43 @@ WHERE id = $1 AND profile_id = $2
 SELECT id FROM snapshots WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)));
 
 -- name: AnnouncePack :exec
-INSERT INTO packs (name, workspace_id, bytes, state, seen_at) VALUES ($1, $2, $3, 'pending', $4)
-ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at,
+INSERT INTO packs (name, workspace_id, bytes, state, seen_at, node_id) VALUES ($1, $2, $3, 'pending', $4, $5)
+ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, node_id = excluded.node_id,
     state = CASE packs.state WHEN 'going' THEN 'pending' ELSE packs.state END;
 
 -- name: KeepPacks :execrows
-UPDATE packs SET state = 'there', seen_at = $1
-WHERE name = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))) AND state <> 'going';
+UPDATE packs SET state = 'there', seen_at = $1, node_id = $2
+WHERE name = ANY (ARRAY(SELECT json_array_elements_text($3::text::json))) AND state <> 'going' AND node_id IN ('', $2);
 
 -- name: AddSnapshotPacks :exec
 INSERT INTO snapshot_packs (snapshot_id, pack) SELECT $1::text, json_array_elements_text($2::text::json);
 
 -- name: LetPacksGo :execrows
 UPDATE packs SET state = 'going', seen_at = $1
-WHERE seen_at < $2 AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
+WHERE seen_at < $2 AND state <> 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+  AND (node_id = $3 OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = packs.node_id));
 
 -- name: LetPendingGo :execrows
 UPDATE packs SET state = 'going', seen_at = $1
 WHERE name = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))) AND state = 'pending'
-  AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
+  AND node_id = $3 AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name);
 
 -- name: ListPacksGoing :many
 SELECT name FROM packs
-WHERE seen_at < $1 AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = name)
-ORDER BY seen_at LIMIT $2::bigint;
+WHERE seen_at < $1 AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
+  AND (node_id = $2 OR NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.id = packs.node_id))
+ORDER BY seen_at LIMIT $3::bigint;
 
 -- name: GetPack :one
-SELECT name, workspace_id, bytes, state, seen_at FROM packs WHERE name = $1;
+SELECT name, workspace_id, bytes, state, seen_at, node_id FROM packs WHERE name = $1;
 
 -- name: ForgetPack :execrows
 DELETE FROM packs
 WHERE name = $1 AND state = 'going' AND NOT EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name);
 
 -- name: ListPackNames :many
-SELECT name FROM packs WHERE name = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)));
+SELECT name FROM packs
+WHERE name = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))) AND (node_id <> '' OR $2::text = '');
 
 -- name: ListSnapshotsAfter :many
 SELECT id, profile_id, workspace_id, parent, reason, name, pinned, browser, bytes, new_bytes, created_at
