@@ -141,9 +141,9 @@ type Removed struct {
 // Remove deletes the row of a node that is gone, in a transaction. Its open runs are recorded as lost, and its profiles do not run any
 // more. Occurrences of schedules that it ran are interrupted. The keys of requests that it had begun can be used again.
 //
-// Its profiles' data stay its own, since it may come back. With forget they are given up, so that the profiles start anew elsewhere. That
-// can be said later, too, of a node that has profiles and no row. The error is problem.Missing for an unknown id, and node_alive for a node
-// whose beat moves.
+// Its profiles' data stay its own, since it may come back. With forget they are given up, with their snapshots, so that the profiles start
+// anew elsewhere. That can be said later, too, of a node that has profiles and no row. The error is problem.Missing for an unknown id, and
+// node_alive for a node whose beat moves.
 func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget bool) (r Removed, err error) {
 	if n.store == nil {
 		if id == n.id {
@@ -174,11 +174,19 @@ func (n *Node) Remove(ctx context.Context, q *store.Queries, id string, forget b
 		return r, err
 	}
 	if forget {
-		if _, err := q.UnplaceProfiles(ctx, id); err != nil {
+		if err := giveUp(ctx, q, id); err != nil {
 			return r, err
 		}
 	}
 	return r, store.ErrorOf(q.DeleteNode(ctx, id))
+}
+
+// giveUp makes the profiles whose data a node has begin anew. Their snapshots are with that node, too.
+func giveUp(ctx context.Context, q *store.Queries, id string) error {
+	if _, err := q.DeleteSnapshotsOfNode(ctx, id); err != nil {
+		return err
+	}
+	return store.ErrorOf(q.UnplaceProfiles(ctx, id))
 }
 
 // settle ends what a node that is gone had begun. It returns how many runs are lost.

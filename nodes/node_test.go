@@ -315,15 +315,30 @@ func TestRemove(t *testing.T) {
 	}
 	back := all[0].mustJoin(t)
 	back.Leave()
+	if err := write(func(q *store.Queries) error { return keepSnapshot(t.Context(), q, "a", "s") }); err != nil {
+		t.Fatal(err)
+	}
 	if err := remove(true); err != nil {
 		t.Fatal(err)
 	}
-	if row, err := st.Profile(t.Context(), store.All(), "a", false); err != nil || row.NodeID != nil {
+	if row, err := st.Profile(t.Context(), store.All(), "a", false); err != nil || row.NodeID != nil || row.HeadID != nil {
 		t.Errorf("given up: %+v, %v", row, err)
+	}
+	if all, err := st.Read().ListSnapshots(t.Context(), store.ListSnapshotsParams{ProfileID: "a"}); err != nil || len(all) > 0 {
+		t.Errorf("snapshots that nobody can read: %v, %v", all, err)
 	}
 	if err := remove(true); !problem.HasCode(err, "node_not_found") {
 		t.Errorf("without profiles: %v", err)
 	}
+}
+
+// keepSnapshot makes the row of a snapshot that a profile's data go on from.
+func keepSnapshot(ctx context.Context, q *store.Queries, profileID, id string) error {
+	err := q.InsertSnapshot(ctx, store.InsertSnapshotParams{ID: id, ProfileID: profileID, WorkspaceID: "w", Reason: "stop"})
+	if err == nil {
+		_, err = q.SetHead(ctx, store.SetHeadParams{ID: profileID, HeadID: &id})
+	}
+	return err
 }
 
 // TestLostDatabase: a server that loses the database goes on, and its beat moves again when the database is back.

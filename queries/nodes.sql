@@ -55,8 +55,12 @@ WHERE status <> 'stopped' AND status <> 'failed' AND status <> 'starting' AND +w
   AND +id <> CAST(@id AS TEXT);
 
 -- name: UnplaceProfiles :execrows
--- UnplaceProfiles gives up the data that a server has.
-UPDATE profiles SET node_id = NULL WHERE node_id = CAST(@node_id AS TEXT);
+-- UnplaceProfiles gives up the data that a server has. Its profiles go on from nothing.
+UPDATE profiles SET node_id = NULL, head_id = NULL, snapshot_due = 0 WHERE node_id = CAST(@node_id AS TEXT);
+
+-- name: DeleteSnapshotsOfNode :execrows
+-- DeleteSnapshotsOfNode removes the snapshots of the profiles whose data a server has.
+DELETE FROM snapshots WHERE profile_id IN (SELECT profiles.id FROM profiles WHERE node_id = CAST(@node_id AS TEXT));
 
 -- name: ListOpenRunsOfNode :many
 -- ListOpenRunsOfNode returns the runs without an end of the profiles whose data a server has.

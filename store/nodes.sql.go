@@ -163,6 +163,19 @@ func (q *Queries) DeleteNode(ctx context.Context, id string) (int64, error) {
 	return result.RowsAffected()
 }
 
+const deleteSnapshotsOfNode = `-- name: DeleteSnapshotsOfNode :execrows
+DELETE FROM snapshots WHERE profile_id IN (SELECT profiles.id FROM profiles WHERE node_id = CAST(?1 AS TEXT))
+`
+
+// DeleteSnapshotsOfNode removes the snapshots of the profiles whose data a server has.
+func (q *Queries) DeleteSnapshotsOfNode(ctx context.Context, nodeID string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, deleteSnapshotsOfNode, nodeID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const drainNode = `-- name: DrainNode :execrows
 UPDATE nodes SET draining = ?1 WHERE id = ?2
 `
@@ -471,10 +484,10 @@ func (q *Queries) TakeDuty(ctx context.Context, arg TakeDutyParams) (int64, erro
 }
 
 const unplaceProfiles = `-- name: UnplaceProfiles :execrows
-UPDATE profiles SET node_id = NULL WHERE node_id = CAST(?1 AS TEXT)
+UPDATE profiles SET node_id = NULL, head_id = NULL, snapshot_due = 0 WHERE node_id = CAST(?1 AS TEXT)
 `
 
-// UnplaceProfiles gives up the data that a server has.
+// UnplaceProfiles gives up the data that a server has. Its profiles go on from nothing.
 func (q *Queries) UnplaceProfiles(ctx context.Context, nodeID string) (int64, error) {
 	result, err := q.db.ExecContext(ctx, unplaceProfiles, nodeID)
 	if err != nil {

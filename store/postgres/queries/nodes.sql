@@ -51,7 +51,10 @@ SELECT count(*) FROM profiles
 WHERE status <> 'stopped' AND status <> 'failed' AND status <> 'starting' AND workspace_id = $1::text AND id <> $2::text;
 
 -- name: UnplaceProfiles :execrows
-UPDATE profiles SET node_id = NULL WHERE node_id = $1::text;
+UPDATE profiles SET node_id = NULL, head_id = NULL, snapshot_due = 0 WHERE node_id = $1::text;
+
+-- name: DeleteSnapshotsOfNode :execrows
+DELETE FROM snapshots WHERE profile_id IN (SELECT profiles.id FROM profiles WHERE node_id = $1::text);
 
 -- name: ListOpenRunsOfNode :many
 SELECT runs.id, runs.profile_id, runs.workspace_id, runs.started_at, runs.ended_at, runs.outcome, runs.record
