@@ -203,3 +203,24 @@ func TestServersTakeCopiedPacks(t *testing.T) {
 		t.Errorf("a removed server's packs: %d bytes, %v", bytes(), err)
 	}
 }
+
+// TestServerIsGivenUp: the profiles of a server that was given up start anew elsewhere, and their new server can be backed up.
+func TestServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	url, key := testnet.Postgres(t), secretKey(t)
+	a, b := server(t, url, key, "node-a"), server(t, url, key, "node-b")
+	other, id := a.keep("node-a", "other"), a.keep("node-a", "lost").ProfileID
+	b.write(func(q *store.Queries) error {
+		return errors.Join(store.ErrorOf(q.DeleteSnapshotsOfNode(context.Background(), "node-a")),
+			store.ErrorOf(q.UnplaceProfiles(context.Background(), "node-a")),
+			store.ErrorOf(q.PlaceProfile(context.Background(), store.PlaceProfileParams{ID: id, NodeID: "node-b"})),
+			store.ErrorOf(q.PlaceProfile(context.Background(), store.PlaceProfileParams{ID: other.ProfileID, NodeID: "node-c"})))
+	})
+	if loaded, err := b.Prepare(t.Context(), b.row(id)); err != nil || loaded != nil {
+		t.Errorf("%v, %v", loaded, err)
+	}
+	o := BackupOptions{Data: b.data, To: packs.Folder(t.TempDir()), Database: url, KeyFile: key}
+	if _, err := MakeBackup(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+}
