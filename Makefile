@@ -6,7 +6,7 @@ SQLC    := CGO_ENABLED=0 go tool -modfile=tools.mod sqlc # without cgo it does n
 ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build man demo test test-long busy check race twice postgres fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones manifests build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
+.PHONY: build man demo demo-cluster test test-long busy check race twice postgres fuzz bench bench-peers leaks table power-cuts wine browser tools sqlc web openapi majors zones manifests build-all vm-test vm-quick packages vm-packages image image-trial vm-apparmor
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -17,6 +17,10 @@ man: build
 
 demo: browser build
 	./warren demo
+
+# demo-cluster shows several servers of one PostgreSQL, where that is installed (docs/cluster.md); ARGS=--exit ends after the steps.
+demo-cluster: browser build
+	go run ./deploy/demo-cluster $(ARGS)
 
 # RACED=1 leaves out the tests of browser and shim that make race has run just before (dist/raced-*.txt).
 test: browser tools

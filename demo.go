@@ -18,6 +18,7 @@ import (
 
 	"warren/api"
 	"warren/cli"
+	"warren/demonet"
 	"warren/pool"
 	"warren/runs"
 )
@@ -34,14 +35,12 @@ type demo struct {
 	*demoCommand
 	out   io.Writer
 	api   *cli.Client
-	site  *demoSite
-	proxy *demoProxy
+	site  *demonet.Site
+	proxy *demonet.Proxy
 
 	proxyID, profileID string
 	cdpURL, liveURL    string
 }
-
-const demoHost = "site.warren.test" // a name that only the demo's proxy knows (RFC 6761: .test is nobody's)
 
 // Run shows the product step by step without a network. Its files are in a temporary folder, which it removes.
 func (d *demoCommand) Run(ctx context.Context, c *console) error {
@@ -51,16 +50,16 @@ func (d *demoCommand) Run(ctx context.Context, c *console) error {
 	}
 	defer os.RemoveAll(dir)
 	story := &demo{demoCommand: d, out: c.stdout}
-	if story.site, err = newDemoSite(); err != nil {
+	if story.site, err = demonet.NewSite(); err != nil {
 		return err
 	}
-	defer story.site.close()
-	if story.proxy, err = newDemoProxy("127.0.0.1:0", story.site.address()); err != nil {
+	defer story.site.Close()
+	if story.proxy, err = demonet.NewProxy("127.0.0.1:0", story.site.Address()); err != nil {
 		return err
 	}
-	defer func() { story.proxy.close() }()
+	defer func() { story.proxy.Close() }()
 	cfg := &serveConfig{Listen: d.Listen, Data: dir, Browser: d.Browser, Headless: "always",
-		CheckURL:     []string{"http://" + demoHost + "/ip"},
+		CheckURL:     []string{"http://" + demonet.Host + "/ip"},
 		CheckTimeout: 10 * time.Second, RotateEvery: 10 * time.Second, RotateTimeout: time.Minute, StartTimeout: 30 * time.Second,
 		Warm:     1,
 		MaxQueue: 1000, QueueTimeout: time.Minute, OrphanGrace: 5 * time.Second, TrashDays: 30, AllowPrivate: "auto", APIKey: api.NewKey()}
@@ -138,7 +137,8 @@ func (d *demo) tell(ctx context.Context) error {
 }
 
 func (d *demo) stage(context.Context) (string, error) {
-	return fmt.Sprintf("proxy 127.0.0.1:%d, user demo; site http://%s/, a name that only the proxy knows", d.proxy.port(), demoHost), nil
+	return fmt.Sprintf("proxy 127.0.0.1:%d, user demo; site http://%s/, a name that only the proxy knows", d.proxy.Port(),
+		demonet.Host), nil
 }
 
 func (d *demo) addProxy(ctx context.Context) (string, error) {
@@ -146,8 +146,8 @@ func (d *demo) addProxy(ctx context.Context) (string, error) {
 		ID          string `json:"id"`
 		HasPassword bool   `json:"hasPassword"`
 	}
-	in := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": d.proxy.port(), "username": "demo",
-		"password": d.proxy.password, "name": "Demo proxy"}
+	in := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": d.proxy.Port(), "username": "demo",
+		"password": d.proxy.Password, "name": "Demo proxy"}
 	if err := d.api.Call(ctx, http.MethodPost, "/proxies", in, &p); err != nil {
 		return "", err
 	}
@@ -163,7 +163,7 @@ func (d *demo) check(ctx context.Context) (string, error) {
 	if err := d.api.Call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
 		return "", err
 	}
-	if !c.OK || c.ExitIP == nil || *c.ExitIP != d.proxy.exit {
+	if !c.OK || c.ExitIP == nil || *c.ExitIP != d.proxy.Exit {
 		return "", fmt.Errorf("the check says %+v", c.Error)
 	}
 	country := "unknown"
@@ -175,7 +175,7 @@ func (d *demo) check(ctx context.Context) (string, error) {
 
 func (d *demo) checkWrong(ctx context.Context) (string, error) {
 	var c pool.Check
-	in := map[string]any{"url": fmt.Sprintf("socks5://demo:wrong@127.0.0.1:%d", d.proxy.port())}
+	in := map[string]any{"url": fmt.Sprintf("socks5://demo:wrong@127.0.0.1:%d", d.proxy.Port())}
 	if err := d.api.Call(ctx, http.MethodPost, "/proxies/check", in, &c); err != nil {
 		return "", err
 	}
@@ -189,7 +189,7 @@ func (d *demo) createProfiles(ctx context.Context) (string, error) {
 	var ids []string
 	for _, in := range []map[string]any{
 		{"name": "Shop, seen from elsewhere", "tags": []string{"demo"}, "proxyId": d.proxyID,
-			"startUrls": []string{"http://" + demoHost + "/"}},
+			"startUrls": []string{"http://" + demonet.Host + "/"}},
 		{"name": "Second customer", "tags": []string{"demo"}, "proxyId": d.proxyID},
 	} {
 		var p struct {
@@ -212,19 +212,19 @@ func (d *demo) start(ctx context.Context) (string, error) {
 	}
 	took := time.Since(began)
 	d.cdpURL = run.CdpURL
-	seen, err := d.site.await(ctx, "/")
+	seen, err := d.site.Await(ctx, "/")
 	if err != nil {
 		return "", err
 	}
-	if seen.address != d.proxy.exit {
-		return "", fmt.Errorf("the site saw %s, not the proxy's exit %s", seen.address, d.proxy.exit)
+	if seen.Address != d.proxy.Exit {
+		return "", fmt.Errorf("the site saw %s, not the proxy's exit %s", seen.Address, d.proxy.Exit)
 	}
 	var warnings []string
 	for _, w := range run.Warnings {
 		warnings = append(warnings, "\nwarning: "+w.Message)
 	}
 	return fmt.Sprintf("took commands after %d ms, pid %d\nthe site saw: address %s, %s\ncdpUrl %s%s",
-		took.Milliseconds(), run.PID, seen.address, seen.agent, redactCapability(run.CdpURL), strings.Join(warnings, "")), nil
+		took.Milliseconds(), run.PID, seen.Address, seen.Agent, redactCapability(run.CdpURL), strings.Join(warnings, "")), nil
 }
 
 func redactCapability(u string) string {
@@ -321,19 +321,19 @@ func (d *demo) visit(ctx context.Context, address string) (failure string, err e
 }
 
 func (d *demo) inside(ctx context.Context) (string, error) {
-	failure, err := d.visit(ctx, "http://"+d.site.address()+"/secret")
+	failure, err := d.visit(ctx, "http://"+d.site.Address()+"/secret")
 	if err != nil {
 		return "", err
 	}
-	if failure == "" || d.site.count("/secret") != 0 {
-		return "", fmt.Errorf("a page inside reached http://%s", d.site.address())
+	if failure == "" || d.site.Count("/secret") != 0 {
+		return "", fmt.Errorf("a page inside reached http://%s", d.site.Address())
 	}
-	return "http://" + d.site.address() + "/ from inside: refused by the relay (" + failure + "), the site saw nothing", nil
+	return "http://" + d.site.Address() + "/ from inside: refused by the relay (" + failure + "), the site saw nothing", nil
 }
 
 func (d *demo) killProxy(ctx context.Context) (string, error) {
-	d.proxy.close()
-	failure, err := d.visit(ctx, "http://"+demoHost+"/beside")
+	d.proxy.Close()
+	failure, err := d.visit(ctx, "http://"+demonet.Host+"/beside")
 	if err != nil {
 		return "", err
 	}
@@ -341,14 +341,14 @@ func (d *demo) killProxy(ctx context.Context) (string, error) {
 	if err := d.api.Call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
 		return "", err
 	}
-	if c.OK || failure == "" || d.site.count("/beside") != 0 {
+	if c.OK || failure == "" || d.site.Count("/beside") != 0 {
 		return "", errors.New("something got out beside the dead proxy")
 	}
-	p, err := newDemoProxy(fmt.Sprintf("127.0.0.1:%d", d.proxy.port()), d.site.address())
+	p, err := demonet.NewProxy(fmt.Sprintf("127.0.0.1:%d", d.proxy.Port()), d.site.Address())
 	if err != nil {
 		return "", err
 	}
-	p.password, d.proxy = d.proxy.password, p
+	p.Password, d.proxy = d.proxy.Password, p
 	return fmt.Sprintf("the page: %s; check: dead, %s; the site saw nothing. The proxy is back.", failure, c.Error.Code), nil
 }
 
@@ -364,18 +364,18 @@ func (d *demo) stopProfile(ctx context.Context) (string, error) {
 }
 
 func (d *demo) again(ctx context.Context) (string, error) {
-	in := map[string]any{"startUrls": []string{"http://" + demoHost + "/again"}}
+	in := map[string]any{"startUrls": []string{"http://" + demonet.Host + "/again"}}
 	var run runs.Started
 	if err := d.api.Call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, &run); err != nil {
 		return "", err
 	}
 	d.cdpURL, d.liveURL = run.CdpURL, run.LiveURL
-	seen, err := d.site.await(ctx, "/again")
+	seen, err := d.site.Await(ctx, "/again")
 	if err != nil {
 		return "", err
 	}
-	if !strings.Contains(seen.cookie, "visitor=") {
-		return "", fmt.Errorf("the site saw the cookie %q", seen.cookie)
+	if !strings.Contains(seen.Cookie, "visitor=") {
+		return "", fmt.Errorf("the site saw the cookie %q", seen.Cookie)
 	}
-	return "the site saw: " + seen.cookie, d.tidy(ctx, demoHost+"/again")
+	return "the site saw: " + seen.Cookie, d.tidy(ctx, demonet.Host+"/again")
 }

@@ -18,7 +18,7 @@ const anything = "anything"
 var mayImport = map[string][]string{
 	"main": {"api", "userdata", "compat", "schedules", "runs", "snapshots", "packs", "pool", "identity", "events", "problem",
 		"store", "proxy", "shim", "web", "leaks", "configfile", "logs", "webhooks", "nodes", "cli", "service", "metrics", "tally",
-		"traces"},
+		"traces", "demonet"},
 	"api": {"comeover", "userdata", "schedules", "nodes", "runs", "snapshots", "pool", "identity", "events", "problem", "state",
 		"store", "extensions", "proxy", "web", "logs", "disk", "webhooks"},
 	"runs": {"snapshots", "pool", "identity", "events", "problem", "state", "store", "extensions", "shim", "leaks", "disk",
@@ -44,11 +44,12 @@ var mayImport = map[string][]string{
 	"identity":       {}, "events": {}, "problem": {}, "state": {}, "store/index": {}, "store/postgres": {},
 	"proxy": {}, "web": {}, "leaks": {},
 	"packs": {}, "extensions": {}, "logs": {}, "disk": {}, "compat": {}, "configfile": {}, "testnet": {}, "cli": {},
-	"cgroup": {}, "service": {}, "tally": {}, "deploy/manifests": {},
+	"cgroup": {}, "service": {}, "tally": {}, "deploy/manifests": {}, "demonet": {},
+	"deploy/demo-cluster": {"demonet"},
 }
 
 // notImported are packages that nothing imports.
-var notImported = []string{"main", "bench", "tests", "deploy/manifests"}
+var notImported = []string{"main", "bench", "tests", "deploy/manifests", "deploy/demo-cluster"}
 
 // testsImport is what the tests of a package may import beside that.
 var testsImport = map[string][]string{
@@ -153,7 +154,7 @@ var homeExceptions = map[string]string{
 	"shim/shimtest: http.Server":    "stands in for the process of a run; no product code imports it",
 	"shim/shimtest: an HTTP status": "the same",
 	"bench: http.Serve":             "the floor that the API is measured against: a bare server",
-	"main: http.Serve":              "the demo's own site (demo_net.go), which its browser visits",
+	"demonet: http.Serve":           "the demonstrations' own site, which their browsers visit",
 }
 
 // importsBelow reports whether the file imports a path or one below it.

@@ -3,12 +3,15 @@ package tests
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"warren/testnet"
 )
@@ -59,5 +62,39 @@ func TestDemo(t *testing.T) {
 	}
 	if code := cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("it exited with %d: %s", code, said)
+	}
+}
+
+// TestDemoCluster: each step of the demonstration of several servers works, and it ends all that it has started.
+func TestDemoCluster(t *testing.T) {
+	testnet.Long(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("PostgreSQL is not started there")
+	}
+	needBrowser(t)
+	testnet.Postgres(t) // skips
+	temp, err := os.MkdirTemp("", "wdc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(temp) })
+	if err := os.Chmod(temp, 0o711); err != nil { // PostgreSQL's account passes through
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "demo-cluster")
+	if out, err := exec.Command("go", "build", "-o", program, "../deploy/demo-cluster").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	g := newTestbed(t)
+	said, cmd := new(testnet.Buffer), exec.Command(program, "-warren", builtBinary, "-exit")
+	cmd.Env, cmd.Dir = append(g.environ(), "TMPDIR="+temp), g.dir
+	cmd.Stdout, cmd.Stderr = said, said
+	late := time.AfterFunc(5*time.Minute, func() { cmd.Process.Signal(syscall.SIGTERM) })
+	defer late.Stop()
+	if err := cmd.Run(); err != nil || !strings.Contains(said.String(), "All of it took") {
+		t.Fatalf("%v:\n%s", err, said)
+	}
+	if left, err := filepath.Glob(filepath.Join(temp, "warren-cluster-*")); len(left) > 0 || err != nil {
+		t.Errorf("its folder stays: %v %v", left, err)
 	}
 }

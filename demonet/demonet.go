@@ -1,4 +1,5 @@
-package main
+// Package demonet is the world of the demonstrations: a site that shows what it sees, and a SOCKS5 proxy with a password.
+package demonet
 
 import (
 	"context"
@@ -17,36 +18,44 @@ import (
 	"time"
 )
 
-// demoSite shows visitors what a site sees of them, and records their visits.
-type demoSite struct {
+// Host is a name that only the proxy knows (RFC 6761: .test is nobody's).
+const Host = "site.warren.test"
+
+// Site shows visitors what a site sees of them, and records their visits.
+type Site struct {
 	listener net.Listener
 	mu       sync.Mutex
-	visits   []visit
+	visits   []Visit
 	changed  chan struct{} // closed and replaced at each visit
 }
 
-type visit struct{ path, address, agent, cookie string }
+// Visit is what the site has seen of a visitor: the path, the address without its port, the user agent and the cookies.
+type Visit struct{ Path, Address, Agent, Cookie string }
 
-func newDemoSite() (*demoSite, error) {
+// NewSite serves a site on a free port of 127.0.0.1 until Close.
+func NewSite() (*Site, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &demoSite{listener: l, changed: make(chan struct{})}
+	s := &Site{listener: l, changed: make(chan struct{})}
 	go http.Serve(l, s) //nolint:errcheck,gosec // ends with the listener
 	return s, nil
 }
 
-func (s *demoSite) address() string { return s.listener.Addr().String() }
-func (s *demoSite) close()          { s.listener.Close() }
+// Address returns HOST:PORT.
+func (s *Site) Address() string { return s.listener.Addr().String() }
 
-var demoPage = template.Must(template.New("site").Parse(`<!doctype html><meta charset="utf-8"><title>What this site sees</title>
+// Close ends the site.
+func (s *Site) Close() { s.listener.Close() }
+
+var page = template.Must(template.New("site").Parse(`<!doctype html><meta charset="utf-8"><title>What this site sees</title>
 <style>body{font:16px/1.5 system-ui;max-width:46rem;margin:3rem auto;padding:0 1rem;color:#1d2433}
 dt{font-weight:600}dd{margin:0 0 .8rem;overflow-wrap:anywhere}</style>
 <h1>What this site sees</h1><dl><dt>Address</dt><dd>{{.Address}}</dd>{{range .Headers}}<dt>{{.Name}}</dt><dd>{{.Value}}</dd>{{end}}</dl>`))
 
 // ServeHTTP shows the visitor's request. On /ip it answers the visitor's address and place, as a check service does.
-func (s *demoSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	if r.URL.Path == "/ip" {
 		fmt.Fprintf(w, `{"ip":%q,"country":"PT","country_name":"Portugal","timezone":"Europe/Lisbon"}`, host) // a place to show
@@ -57,7 +66,7 @@ func (s *demoSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	s.visits = append(s.visits, visit{r.URL.Path, host, r.UserAgent(), r.Header.Get("Cookie")})
+	s.visits = append(s.visits, Visit{r.URL.Path, host, r.UserAgent(), r.Header.Get("Cookie")})
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
@@ -68,26 +77,27 @@ func (s *demoSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		headers = append(headers, header{name, strings.Join(values, ", ")})
 	}
 	slices.SortFunc(headers, func(a, b header) int { return strings.Compare(a.Name, b.Name) })
-	demoPage.Execute(w, map[string]any{"Address": host, "Headers": headers}) //nolint:errcheck // the visitor may be gone
+	page.Execute(w, map[string]any{"Address": host, "Headers": headers}) //nolint:errcheck // the visitor may be gone
 }
 
-func (s *demoSite) count(path string) (n int) {
+// Count returns how many visits a path has had.
+func (s *Site) Count(path string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range s.visits {
-		if v.path == path {
+		if v.Path == path {
 			n++
 		}
 	}
 	return n
 }
 
-// await returns the first visit to path, waiting for it at most 15 seconds.
-func (s *demoSite) await(ctx context.Context, path string) (visit, error) {
+// Await returns the first visit to path, waiting for it at most 15 seconds.
+func (s *Site) Await(ctx context.Context, path string) (Visit, error) {
 	limit := time.After(15 * time.Second)
 	for {
 		s.mu.Lock()
-		i := slices.IndexFunc(s.visits, func(v visit) bool { return v.path == path })
+		i := slices.IndexFunc(s.visits, func(v Visit) bool { return v.Path == path })
 		visits, changed := s.visits, s.changed
 		s.mu.Unlock()
 		if i >= 0 {
@@ -96,36 +106,37 @@ func (s *demoSite) await(ctx context.Context, path string) (visit, error) {
 		select {
 		case <-changed:
 		case <-limit:
-			return visit{}, fmt.Errorf("nobody came to %s", path)
+			return Visit{}, fmt.Errorf("nobody came to %s", path)
 		case <-ctx.Done():
-			return visit{}, ctx.Err()
+			return Visit{}, ctx.Err()
 		}
 	}
 }
 
-// demoProxy is a SOCKS5 proxy with a password (RFC 1928, RFC 1929). It resolves one name and refuses every other target.
-type demoProxy struct {
+// Proxy is a SOCKS5 proxy with a password (RFC 1928, RFC 1929). It resolves one name and refuses every other target.
+type Proxy struct {
 	listener net.Listener
-	password string
-	exit     string // the address that the site sees
+	Password string
+	Exit     string // the address that the site sees
 	target   string
 	mu       sync.Mutex
 	open     map[net.Conn]bool
 }
 
-func newDemoProxy(listen, target string) (*demoProxy, error) {
+// NewProxy serves a proxy on an address until Close. Host on port 80 leads to target, a HOST:PORT.
+func NewProxy(listen, target string) (*Proxy, error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, err
 	}
-	p := &demoProxy{listener: l, password: rand.Text(), exit: demoExit(), target: target, open: map[net.Conn]bool{}}
+	p := &Proxy{listener: l, Password: rand.Text(), Exit: exitAddress(), target: target, open: map[net.Conn]bool{}}
 	go p.serve()
 	return p, nil
 }
 
-// demoExit is a source address that tells the proxy's connections from direct ones. Linux has all of 127.0.0.0/8;
+// exitAddress is a source address that tells the proxy's connections from direct ones. Linux has all of 127.0.0.0/8;
 // elsewhere it is 127.0.0.1.
-func demoExit() string {
+func exitAddress() string {
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
 		return "127.0.0.1"
@@ -134,9 +145,10 @@ func demoExit() string {
 	return "127.0.0.2"
 }
 
-func (p *demoProxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+// Port returns the proxy's port.
+func (p *Proxy) Port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-func (p *demoProxy) serve() {
+func (p *Proxy) serve() {
 	for {
 		c, err := p.listener.Accept()
 		if err != nil {
@@ -155,8 +167,8 @@ func (p *demoProxy) serve() {
 	}
 }
 
-// close ends the proxy and every connection through it.
-func (p *demoProxy) close() {
+// Close ends the proxy and every connection through it.
+func (p *Proxy) Close() {
 	p.listener.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +177,7 @@ func (p *demoProxy) close() {
 	}
 }
 
-func (p *demoProxy) handle(c net.Conn) error {
+func (p *Proxy) handle(c net.Conn) error {
 	if err := p.authenticate(c); err != nil {
 		return err
 	}
@@ -173,11 +185,11 @@ func (p *demoProxy) handle(c net.Conn) error {
 	if err != nil {
 		return err
 	}
-	if host != demoHost || port != 80 {
+	if host != Host || port != 80 {
 		_, err := c.Write([]byte{5, 4, 0, 1, 0, 0, 0, 0, 0, 0}) // host unreachable
 		return err
 	}
-	from := &net.TCPAddr{IP: net.ParseIP(p.exit)}
+	from := &net.TCPAddr{IP: net.ParseIP(p.Exit)}
 	up, err := (&net.Dialer{LocalAddr: from, Timeout: 5 * time.Second}).Dial("tcp", p.target)
 	if err != nil {
 		return err
@@ -195,7 +207,7 @@ func (p *demoProxy) handle(c net.Conn) error {
 }
 
 // authenticate requires the user name and the password.
-func (p *demoProxy) authenticate(c net.Conn) error {
+func (p *Proxy) authenticate(c net.Conn) error {
 	methods, err := readCounted(c, 5)
 	if err != nil {
 		return err
@@ -215,7 +227,7 @@ func (p *demoProxy) authenticate(c net.Conn) error {
 	if err != nil {
 		return err
 	}
-	if user != "demo" || password != p.password {
+	if user != "demo" || password != p.Password {
 		c.Write([]byte{1, 1}) //nolint:errcheck // refused either way
 		return errors.New("wrong password")
 	}
