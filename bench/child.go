@@ -98,7 +98,14 @@ func (b *bench) serve(ctx context.Context, data string, before ...string) (*warr
 
 // serveWith starts the binary under test with variables of its environment.
 func (b *bench) serveWith(ctx context.Context, data string, settings []string, before ...string) (*warren, error) {
-	w := &warren{key: "bench-" + rand.Text()}
+	return b.serveKeyed(ctx, data, newKey(), settings, before...)
+}
+
+func newKey() string { return "bench-" + rand.Text() }
+
+// serveKeyed is serveWith with an administrator's key.
+func (b *bench) serveKeyed(ctx context.Context, data, key string, settings []string, before ...string) (*warren, error) {
+	w := &warren{key: key}
 	command := append(before, b.warren, "serve", "--listen=127.0.0.1:0", "--data="+data, "--headless=always",
 		"--check-url=http://"+farName+"/ip")
 	var err error

@@ -167,6 +167,11 @@ func (b *bench) ourLive(ctx context.Context) (*liveSide, error) {
 	if err != nil {
 		return nil, err
 	}
+	return watch(ctx, w, id)
+}
+
+// watch starts a profile by a server, unless it runs, and watches it through that server.
+func watch(ctx context.Context, w *warren, id string) (*liveSide, error) {
 	var run struct{ WsEndpoint, LiveURL string }
 	if err := w.call(ctx, "POST", "/profiles/"+id+"/start", map[string]any{}, &run); err != nil {
 		return nil, err

@@ -69,8 +69,9 @@ func parts() []part {
 		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
 		{"memory", (*bench).measureMemory}, {"snapshots", (*bench).measureSnapshots},
 		{"state", (*bench).measureState}, {"webhooks", (*bench).measureWebhooks}, {"metrics", (*bench).measureScrapes},
-		{"postgres", (*bench).measurePostgres}, {"audit", (*bench).measureAudit}, {"commands", (*bench).measureCommands},
-		{"groups", (*bench).measureGroups}, {"freeze", (*bench).measureFreeze}, {"size", (*bench).measureSize},
+		{"postgres", (*bench).measurePostgres}, {"cluster", (*bench).measureCluster}, {"audit", (*bench).measureAudit},
+		{"commands", (*bench).measureCommands}, {"groups", (*bench).measureGroups}, {"freeze", (*bench).measureFreeze},
+		{"size", (*bench).measureSize},
 		{peersPart, (*bench).measurePeers},
 	}
 }
@@ -82,7 +83,7 @@ func run(ctx context.Context) error {
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side, and of the part freeze")
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
-		"small, memory, snapshots, state, webhooks, metrics, postgres, audit, commands, groups, freeze, size, peers")
+		"small, memory, snapshots, state, webhooks, metrics, postgres, cluster, audit, commands, groups, freeze, size, peers")
 	peer := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
 	if *peer != "" && !slices.ContainsFunc(peerParts(), func(p peerPart) bool { return p.name == *peer }) {

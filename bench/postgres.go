@@ -103,7 +103,7 @@ func (b *bench) playPostgres(ctx context.Context, lite, shared *warren, ids []st
 func (b *bench) postgres(ctx context.Context) (string, error) {
 	programs := postgresPrograms()
 	if programs == "" {
-		progress("PostgreSQL is not installed: the part postgres is left out")
+		progress("PostgreSQL is not installed: this part is left out")
 		return "", nil
 	}
 	dir, err := b.shortDir("warren-bench-pg-")
