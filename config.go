@@ -16,6 +16,7 @@ import (
 
 	"warren/api"
 	"warren/cli"
+	"warren/nodes"
 	"warren/packs"
 	"warren/pool"
 	"warren/proxy"
@@ -426,18 +427,21 @@ func (cfg *serveConfig) api(address net.Addr, log *slog.Logger) api.Config {
 	return c
 }
 
-// runs is the configuration of the runs. node is this server's id among those that share a database.
-func (cfg *serveConfig) runs(own pool.Own, node string) runs.Config {
+// runs is the configuration of the runs. node is this server among those that share a database.
+func (cfg *serveConfig) runs(own pool.Own, node *nodes.Node) runs.Config {
 	c := runs.Config{Data: cfg.Data, Browser: cfg.Browser, Browsers: cfg.Browsers, BrowserMirror: cfg.BrowserMirror,
 		Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
 		Protected: cfg.covered(), ReadOnly: cfg.readOnly(), ClientFiles: cfg.ClientFiles, FilesQuota: cfg.FilesQuota.bytes(),
 		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
 		Warm: cfg.Warm, NoSnapshots: cfg.Snapshots == "off",
 		MaxQueue: cfg.MaxQueue, QueueTimeout: cfg.QueueTimeout, StartTimeout: cfg.StartTimeout, OrphanGrace: cfg.OrphanGrace,
-		TrashDays: cfg.TrashDays, Own: own, Node: node, FreezeAfter: cfg.FreezeAfter,
+		TrashDays: cfg.TrashDays, Own: own, Node: node.Owner(), FreezeAfter: cfg.FreezeAfter,
 		Limits: runs.Limits{MemoryBytes: cfg.RunMemory.bytes(), CPUPercent: cfg.RunCPU, PIDs: cfg.RunPIDs}}
 	if cfg.APIKey != "" {
 		c.EnvironmentKey = api.EnvironmentMark(cfg.APIKey)
+	}
+	if c.Node != "" {
+		c.Packages = node
 	}
 	return c
 }

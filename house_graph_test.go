@@ -138,7 +138,7 @@ var homes = []home{
 	{"http.Serve", func(f *goFile) bool { return f.uses("net/http", "Serve", "ServeTLS") }, servers},
 	{"an HTTP status", func(f *goFile) bool { return f.uses("net/http", "Status*") },
 		[]string{"api", "shim", "web", "leaks", "compat", "proxy", "browser", "browser/live", "browser/builds", "packs", "bench",
-			"testnet", "webhooks", "cli", "metrics"}},
+			"testnet", "webhooks", "cli", "metrics", "nodes"}},
 	{"context.WithValue", func(f *goFile) bool { return f.uses("context", "WithValue") }, []string{"api"}},
 }
 

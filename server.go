@@ -298,7 +298,7 @@ func (p *product) build(life context.Context, cfg *serveConfig, at listeners) (e
 	}
 	own := cfg.own(at)
 	p.pool = pool.New(life, cfg.pool(own), p.log, p.store, p.events, checker)
-	if p.runs, err = runs.New(life, cfg.runs(own, p.nodes.Owner()), p.log, p.store, p.events, p.pool); err != nil {
+	if p.runs, err = runs.New(life, cfg.runs(own, p.nodes), p.log, p.store, p.events, p.pool); err != nil {
 		return err
 	}
 	p.nodes.Attach(p.runs)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -89,7 +88,6 @@ type API struct {
 	metrics  http.Handler
 	answered [6]atomic.Int64 // by the first digit of the status
 
-	packages sync.Mutex // held while a package's files and its row come or go together
 }
 
 // New returns an API with its routes registered. It serves nothing until Serve.

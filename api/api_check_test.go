@@ -173,7 +173,7 @@ func problemCodes() map[int][]string {
 			"no_rotate_url", "no_proxy_to_pick",
 			"download_in_progress", "password_unreadable", "browsers_busy", "profile_empty", "snapshot_damaged", "snapshot_in_use",
 			"extension_in_use", "passkeys_unreadable", "quota_exceeded", "workspace_not_empty", "node_draining",
-			"node_alive", "node_unreachable", "profiles_elsewhere"},
+			"node_alive", "node_unreachable", "profiles_elsewhere", "extension_missing"},
 		410: {"cursor_gone", "login_link_gone"},
 		412: {"etag_mismatch"}, 413: {"body_too_large"}, 415: {"unsupported_media_type"}, 421: {"host_not_allowed"},
 		422: {"validation_failed", "identity_mismatch", "archive_refused"},

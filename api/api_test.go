@@ -168,7 +168,9 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	}
 	node, err := c.node(ctx, log, st, listener.Addr())
 	must(err)
-	cfg.Node = cmp.Or(c.Owner, node.Owner())
+	if cfg.Node = cmp.Or(c.Owner, node.Owner()); node.Owner() != "" {
+		cfg.Packages = node
+	}
 	rs, err := runs.New(ctx, cfg, log, st, ev, px)
 	must(err)
 	node.Attach(rs)

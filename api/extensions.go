@@ -137,8 +137,7 @@ func extensionInUse(profiles []string) *problem.Error {
 // deleteExtension deletes an extension that no profile names. Its files go when no other workspace has the same package, and no run has
 // it loaded: a run may go on after its profile has lost the extension.
 func (s *API) deleteExtension(ctx context.Context, in *extensionDelete) (*struct{}, error) {
-	s.packages.Lock() // so that nobody adds the package between
-	defer s.packages.Unlock()
+	defer s.runs.HoldPackages()() // so that nobody adds the package between
 	sees := callerOf(ctx).Sees.Filter()
 	var row store.Extension
 	kept := true
@@ -181,8 +180,7 @@ func aboutExtension(ctx context.Context, row store.Extension) {
 
 // sweepPackages has remove called with the packages that workspaces have or that runs have loaded, while no package comes or goes.
 func (s *API) sweepPackages(ctx context.Context, remove func(keep map[string]bool) error) error {
-	s.packages.Lock()
-	defer s.packages.Unlock()
+	defer s.runs.HoldPackages()()
 	sums, err := s.store.Read().ListPackages(ctx)
 	if err != nil {
 		return err

@@ -172,8 +172,7 @@ func hasPackage(ctx context.Context, q *store.Queries, row store.Extension) erro
 // insertExtension unpacks a package and writes its row. The files come first: a row without them is of no use, and files without a row are
 // removed at the next start. A package that is there already, but whose files are gone, gets them back.
 func (s *API) insertExtension(ctx context.Context, p *extensions.Package, row store.Extension) error {
-	s.packages.Lock()
-	defer s.packages.Unlock()
+	defer s.runs.HoldPackages()()
 	if err := s.runs.Packages().Unpack(p, row.Sha256); err != nil {
 		return err
 	}

@@ -18,7 +18,9 @@ func (leakTestInput) example() any {
 	return map[string]any{"timeoutMs": runs.LeakTestTime.Milliseconds()}
 }
 
-func (leakTestInput) problems() []*problem.Error { return noBrowserProblems() }
+func (leakTestInput) problems() []*problem.Error {
+	return append(noBrowserProblems(), runs.ExtensionMissing("Blocker"))
+}
 
 // leakTestBody is the answer of leakTest.
 type leakTestBody struct{ Body *runs.LeakTest }

@@ -111,11 +111,15 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 	return s.operate(w, r, pattern)
 }
 
+// nothingHere is the error of an address without an operation.
+func nothingHere() *problem.Error {
+	return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+}
+
 // operationOf returns the pattern of the operation at an address. The error is not_found or method_not_allowed.
 func (s *API) operationOf(w http.ResponseWriter, r *http.Request) (pattern string, err error) {
-	nothing := problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
 	if !isClean(r.URL.Path) {
-		return "", nothing
+		return "", nothingHere()
 	}
 	h, pattern := s.mux.Handler(r)
 	if pattern != "" {
@@ -128,7 +132,7 @@ func (s *API) operationOf(w http.ResponseWriter, r *http.Request) (pattern strin
 		allow = "GET, HEAD"
 	}
 	if allow == "" {
-		return "", nothing
+		return "", nothingHere()
 	}
 	w.Header().Set("Allow", allow)
 	return "", problem.New(problem.WrongMethod, "method_not_allowed", "This address takes other methods: "+allow+".")
@@ -175,10 +179,13 @@ func (w *refusal405) WriteHeader(int)             {}
 
 // Answers what needs no key: health, version, the client's address, the description of the API and the web pages.
 
-// servePublic answers a request for a public path. It reports whether the path is one.
+// servePublic answers a request for a public path, or of another server for a package. It reports whether it is one.
 func (s *API) servePublic(w http.ResponseWriter, r *http.Request) (bool, error) {
 	if !isRead(r) {
 		return false, nil
+	}
+	if isPackage(r) {
+		return true, s.servePackage(w, r)
 	}
 	switch r.URL.Path {
 	case "/healthz":

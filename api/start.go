@@ -58,8 +58,8 @@ func (startRequest) problems() []*problem.Error {
 				"Choose auto or Europe/Berlin."}}),
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 		exampleDamage(),
-		exampleQuota(), runs.CancelledStart(), pool.Stopping(), nodes.Draining(), exampleElsewhere(), nodes.Taken("warren-1",
-			"https://warren-1.example:7777"),
+		exampleQuota(), runs.ExtensionMissing("Blocker"), runs.CancelledStart(), pool.Stopping(), nodes.Draining(), exampleElsewhere(),
+		nodes.Taken("warren-1", "https://warren-1.example:7777"),
 		nodes.NoServer([]string{"warren-1 is draining", `warren-2 has the label zone "paris", not "berlin"`}),
 		pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
 }

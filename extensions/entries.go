@@ -42,8 +42,8 @@ type entry struct {
 const notAZip = "This is no zip and no CRX3 file, or it is cut short. Send the package as the store or the developer gives it, or a " +
 	"zip of the extension's folder."
 
-// readEntries reads the list, and checks each file of it.
-func (p *Package) readEntries(r io.ReaderAt, size int64) error {
+// readEntries reads the list, and checks each file of it. Unpacked they may have limit bytes.
+func (p *Package) readEntries(r io.ReaderAt, size, limit int64) error {
 	if err := checkEnd(r, size); err != nil {
 		return err
 	}
@@ -68,18 +68,18 @@ func (p *Package) readEntries(r io.ReaderAt, size int64) error {
 		if folder {
 			continue
 		}
-		p.Bytes += int64(min(file.UncompressedSize64, MaxBytes+1)) //nolint:gosec // bounded
+		p.Bytes += int64(min(file.UncompressedSize64, MaxPacked+1)) //nolint:gosec // bounded
 		p.entries = append(p.entries, entry{name, file})
 	}
 	p.Files = len(p.entries)
-	if p.Bytes > MaxBytes {
-		f.add("", fmt.Sprintf("Unpacked the files have more than %d bytes.", MaxBytes))
+	if p.Bytes > limit {
+		f.add("", fmt.Sprintf("Unpacked the files have more than %d bytes.", limit))
 	}
 	return f.err()
 }
 
 // checkEnd checks the end record of a zip file before its list is read. The list must end where the record begins, so that no two readers
-// see different lists, and its length bounds what is read. Zip64 is for files larger than MaxBytes.
+// see different lists, and its length bounds what is read. Zip64 is for files larger than MaxPacked.
 func checkEnd(r io.ReaderAt, size int64) error {
 	if size < endSize {
 		return Faults{notAZip}

@@ -22,6 +22,9 @@ import (
 const (
 	MaxBytes = 100 << 20 // of the file, and of what is unpacked
 	MaxFiles = 10000
+
+	// MaxPacked is the limit of what Pack writes: the files, their names twice, and the key that the manifest may have got.
+	MaxPacked = MaxBytes + 2*maxDirectory + maxManifest
 )
 
 // Package is a package without a fault.
@@ -37,16 +40,22 @@ type Package struct {
 }
 
 // Read reads a package of size bytes. It fails with Faults if it is not one that Chrome would load, and with r's error.
-func Read(r io.ReaderAt, size int64) (*Package, error) {
-	if size > MaxBytes {
-		return nil, Faults{fmt.Sprintf("The file has %d bytes, and may have %d.", size, MaxBytes)}
+func Read(r io.ReaderAt, size int64) (*Package, error) { return readWithin(r, size, MaxBytes) }
+
+// ReadPacked is Read of what Folder.Pack has written. It may have MaxPacked bytes, since nothing is compressed.
+func ReadPacked(r io.ReaderAt, size int64) (*Package, error) { return readWithin(r, size, MaxPacked) }
+
+// readWithin reads a package. It may have limit bytes, and as many unpacked.
+func readWithin(r io.ReaderAt, size, limit int64) (*Package, error) {
+	if size > limit {
+		return nil, Faults{fmt.Sprintf("The file has %d bytes, and may have %d.", size, limit)}
 	}
 	zipped, size, key, err := openCRX(r, size)
 	if err != nil {
 		return nil, err
 	}
 	p := &Package{key: key}
-	if err := p.readEntries(zipped, size); err != nil {
+	if err := p.readEntries(zipped, size, limit); err != nil {
 		return nil, err
 	}
 	return p, p.readManifest()

@@ -240,3 +240,38 @@ func TestUnpack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPack: a package comes back from what Pack writes, file by file, also one as large as a package may be.
+func TestPack(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", MaxBytes-1<<10)
+	for name, more := range map[string][]file{"small": {{name: "a/é.js", text: "1"}, {name: "b/c/d.txt"}},
+		"large": {{name: "a.bin", text: large}}} {
+		p, err := read(packed(t, append(more, file{name: manifestName, text: plainManifest})...))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		from, to := Folder(t.TempDir()), Folder(t.TempDir())
+		if err := from.Unpack(p, name); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := from.Pack(&out, name); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadPacked(bytes.NewReader(out.Bytes()), int64(out.Len()))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := to.Unpack(again, name); err != nil {
+			t.Fatal(err)
+		}
+		if again.ID != p.ID || again.Files != p.Files {
+			t.Errorf("%s: %+v, packed %+v", name, again.Manifest, p.Manifest)
+		}
+		var twice bytes.Buffer
+		if err := to.Pack(&twice, name); err != nil || !bytes.Equal(out.Bytes(), twice.Bytes()) {
+			t.Errorf("%s: its files differ: %v", name, err)
+		}
+	}
+}

@@ -1,10 +1,10 @@
 package extensions
 
 import (
+	"archive/zip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -49,7 +49,7 @@ func (f Folder) Receive(body io.Reader, limit int64) (file *os.File, size int64,
 }
 
 // ErrTooLarge is the error of a body with more bytes than it may have.
-var ErrTooLarge = fmt.Errorf("the package has more than %d bytes", MaxBytes)
+var ErrTooLarge = errors.New("the package has more bytes than it may have")
 
 // Discard removes what Receive returned.
 func (f Folder) Discard(file *os.File) {
@@ -114,6 +114,35 @@ func (p *Package) unpackFile(root *os.Root, e entry) error {
 		err = out.Sync()
 	}
 	return errors.Join(err, out.Close())
+}
+
+// Pack writes the files of an unpacked package as a zip for ReadPacked. A package that is removed meanwhile is an error.
+func (f Folder) Pack(w io.Writer, sum string) error {
+	root, err := os.OpenRoot(f.Path(sum))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	z := zip.NewWriter(w)
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		out, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		file, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, file)
+		return errors.Join(err, file.Close())
+	})
+	if err != nil {
+		return err
+	}
+	return z.Close()
 }
 
 // syncFolder waits until the names in a folder are on the disk, where the system knows that.

@@ -39,6 +39,7 @@ type Config struct {
 	TrashDays        int           // days until deleted profiles are removed
 	EnvironmentKey   string        // the mark of the key from the environment, which is in no table; "" none
 	Node             string        // this server's id among those that share a database, which has the data of profiles; "": it is alone
+	Packages         Packages      // the other servers' packages of extensions; nil: it is alone
 	Own              pool.Own      // where this server itself answers
 }
 

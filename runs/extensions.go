@@ -8,17 +8,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"warren/extensions"
 	"warren/shim"
 	"warren/store"
 )
 
 // Decides which extensions a start loads.
-
-// Packages returns where the packages of extensions are.
-func (m *Manager) Packages() extensions.Folder {
-	return extensions.Folder(filepath.Join(m.cfg.Data, "extensions"))
-}
 
 // PackagesInUse returns the SHA-256 of the packages that runs load or have loaded, also of runs that an earlier server started.
 func (m *Manager) PackagesInUse() map[string]bool {
@@ -97,7 +91,7 @@ func (m *Manager) extensionsFor(ctx context.Context, row store.Profile) (load []
 		case !u.Enabled:
 		case at < 0:
 			missing++
-		case !m.Packages().Has(rows[at].Sha256):
+		case m.cfg.Packages == nil && !m.Packages().Has(rows[at].Sha256): // of several servers, a start has fetched it
 			warnings = append(warnings, Warning{"extension_missing", "The files of the extension " + rows[at].Name +
 				" are not in the data folder. Add its package again."})
 		default:

@@ -46,6 +46,9 @@ type LeakChannel struct {
 // LeakTest runs the page with a profile's settings. It is no run of the profile and is not listed. It ends early with
 // ctx or with the server.
 func (m *Manager) LeakTest(ctx context.Context, row store.Profile, key Asker, limit time.Duration) (*LeakTest, error) {
+	if err := m.fetchPackages(ctx, row); err != nil {
+		return nil, err
+	}
 	p, err := m.plan(ctx, row, Options{AllowDowngrade: true, Asker: key}) // its new folder was never opened by a browser
 	if err != nil {
 		return nil, err

@@ -47,6 +47,7 @@ type Manager struct {
 	collected time.Time // when the sweep last deleted what no snapshot needs
 
 	leakTestSem chan struct{} // one token for the leak test that runs
+	packages    packages
 
 	mu            sync.Mutex
 	byProfile     map[string]*run

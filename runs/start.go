@@ -111,6 +111,9 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 		if err != nil {
 			return nil, err
 		}
+		if err := m.fetchPackages(launch, row); err != nil {
+			return nil, err
+		}
 		p, err := m.plan(ctx, row, o)
 		if err == nil {
 			p.warnings = append(p.warnings, data.warnings...)

@@ -3,6 +3,7 @@ package tests
 import (
 	"cmp"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -219,6 +220,33 @@ func TestManyProfilesOfServers(t *testing.T) {
 		}
 	}
 	a.do("POST", "/profiles/batch", map[string]any{"action": "start", "filter": map[string]any{"failedIn": job.ID}}, 202, &job)
+}
+
+// TestExtensionOfAnotherServer: a browser loads an extension whose package another server took.
+func TestExtensionOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	all := cluster(t, "", 2)
+	id := all[0].profile(nil)
+	owner, others := ownerOf(t, all, id)
+	other := others[0]
+	owner.stop(id)
+	added := other.addExtension(zipped(t, map[string]string{"page.html": "<title>its page</title>",
+		"manifest.json": `{"manifest_version": 3, "name": "helper", "version": "1"}`}))
+	other.do("PATCH", "/profiles/"+id, map[string]any{"extensions": []any{map[string]any{"id": added.ID}}}, 200, nil)
+	run := other.start(id, nil)
+	for _, w := range run.Warnings {
+		if strings.Contains(w.Code, "extension") {
+			t.Errorf("%+v", w)
+		}
+	}
+	c := dialCDP(t, run.WsEndpoint, nil)
+	page := "chrome-extension://" + added.ExtensionID + "/page.html"
+	c.awaitURL(c.open(page), page)
+	for _, s := range all {
+		if _, err := os.Stat(filepath.Join(s.data, "extensions", added.SHA256, "manifest.json")); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestServerIsKilled: while the server of a profile is gone, others list it and change it, and refuse what needs its data. When it is back,

@@ -20,27 +20,14 @@ func TestProfileWithExtensions(t *testing.T) {
 	needBrowser(t)
 	g := newTestbed(t)
 	s := g.serve()
-	var packed bytes.Buffer
-	z := zip.NewWriter(&packed)
-	for name, text := range map[string]string{
+	packed := zipped(t, map[string]string{
 		"manifest.json": `{"manifest_version": 3, "name": "helper", "version": "1", "permissions": ["declarativeNetRequest"], ` +
 			`"declarative_net_request": {"rule_resources": [{"id": "r", "enabled": true, "path": "r.json"}]},
 			"background": {"service_worker": "worker.js"}}`,
 		"r.json": "[]", "page.html": "<title>its page</title>",
 		"worker.js": `chrome.runtime.onMessage.addListener((_, __, answer) => { answer("from the worker") })`,
-	} {
-		w, err := z.Create(name)
-		if err == nil {
-			_, err = w.Write([]byte(text))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	added := s.addExtension(packed.Bytes())
+	})
+	added := s.addExtension(packed)
 	id := s.profile(map[string]any{"extensions": []any{map[string]any{"id": added.ID}}})
 	run := s.start(id, nil)
 	if len(run.Warnings) > 0 && strings.Contains(run.Warnings[0].Code, "extension") {
@@ -75,7 +62,7 @@ func TestProfileWithExtensions(t *testing.T) {
 	if _, err := os.Stat(files); !os.IsNotExist(err) {
 		t.Errorf("a package that nobody needs stays: %v", err)
 	}
-	added = s.addExtension(packed.Bytes())
+	added = s.addExtension(packed)
 	s.do("PATCH", "/profiles/"+id, map[string]any{"extensions": []any{map[string]any{"id": added.ID}}}, 200, nil)
 	if err := os.RemoveAll(files); err != nil {
 		t.Fatal(err)
@@ -95,6 +82,26 @@ func TestProfileWithExtensions(t *testing.T) {
 }
 
 // addedExtension is what is read of the answer to a package.
+// zipped is a zip of files, by their names.
+func zipped(t testing.TB, files map[string]string) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	for name, text := range files {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
 type addedExtension struct{ ID, ExtensionID, SHA256 string }
 
 func (s *liveServer) addExtension(packed []byte) (added addedExtension) {
