@@ -209,7 +209,9 @@ func oneOfEach(method, path string) (int, any) {
 		"timezone": "auto", "locale": "auto", "geolocation": "auto", "webrtc": "proxy_only"}
 	proxy := map[string]any{"id": "x1", "workspaceId": "default", "name": "Berlin", "type": "socks5", "host": "de.example", "port": 1080,
 		"username": "u", "hasPassword": true, "tags": []string{}, "notes": "", "status": "unknown", "profileCount": 12, "lastCheck": nil}
-	list := func(total int, data ...any) any { return map[string]any{"data": data, "total": total} }
+	list := func(total int, data ...any) any {
+		return map[string]any{"data": append([]any{}, data...), "total": total}
+	}
 	switch {
 	case strings.HasPrefix(path, "/api/v1/summary"):
 		return 200, noCounts()

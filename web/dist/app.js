@@ -1,10 +1,10 @@
 import{A,AddProxies,Ago,Api,AppContext,Browsers,BulkBar,Burrows,CheckAll,CheckDialog,Checked,Chips,CloneDialog,ConfirmDialog,Country,Dialog,Empty,ExportDialog,F,
-FirstRun,FreeFilter,Grid,GridProblem,Icon,ImportDialog,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,Previews,
-ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SearchBox,
+FirstRun,FreeFilter,Grid,GridProblem,Icon,ImportDialog,LivePage,Logo,Menu,NO_BROWSER,Name,NoBrowser,Nodes,O,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Palette,Preview,
+Previews,ProblemBox,ProblemDialog,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyCache,ProxyDialog,ProxyDrawer,ProxyForm,Q,Refresher,Router,SYSTEMS,SaveView,SearchBox,
 SettingsPage,Status,Store,T,TagBulkDialog,TagDialog,Tags,TemplateDialog,Temporary,Tile,ToastArea,Toasts,ViewMenu,address,askToDelete,askToDeleteProxy,askToDestroy,
-bytes,check,connect,count,countryName,d,diskWords,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,number,problemTitle,
-problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,usageWords,useApp,useColumns,useList,useNoStart,useNow,useProxy,
-useSort,useStore,viewOf,watchKey}from"./part-BSDZRE4Z.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+bytes,check,connect,count,countryName,d,diskWords,dropKey,endWords,exchange,faultWords,href,html,isOfThisTab,keptFor,lasting,looksLikeKey,moment,nodeColumn,number,
+problemTitle,problemWords,proxyName,readKey,recall,remember,restore,revoke,saveKey,span,start,stop,takeFromAddress,usageWords,useApp,useColumns,useFreshNodes,useList,
+useNoStart,useNow,useProxy,useSeveral,useSort,useStore,viewOf,watchKey}from"./part-G6MKTQSQ.js";var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
 e list"],["N","New profile; on the Proxies page, add proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","Show this list"],
 ["Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since\
  the last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["D","Clone a profile"],["C","Conn\
@@ -102,16 +102,16 @@ profiles=[];try{for(let after;after!==null&&profiles.length<MOST;){let{data,next
 filter(({id})=>!ids.has(id))),after=next||null}}catch(problem){return app.fail("The profiles could not be read",problem)}}app.open(ExportDialog,{profiles})}function TrashBulk({
 size,todo,close}){let{model}=useApp();return html`<${ConfirmDialog} title=${`Move ${count(size,"profile")} to the trash?`} verb="Move to trash" work=${async()=>{
 todo("delete")}} close=${close}>
-    <p>Running browsers are closed first. The profiles can be restored${keptFor(model.counts.value)}, with their cookies and data.</p><//>`}var NOTHING=html`<span class="muted not-in-card">–</span>`;function profileColumns({choose,open}){return[{id:"name",label:"Name",min:200,grow:3,sort:"name",first:"\
-asc",always:!0,draw:profile=>html`<${NameCell} profile=${profile} open=${open} />`},{id:"status",label:"Status",width:108,rank:1,card:!0,draw:profile=>html`<${StatusCell} profile=${profile} />`},
+    <p>Running browsers are closed first. The profiles can be restored${keptFor(model.counts.value)}, with their cookies and data.</p><//>`}var NOTHING=html`<span class="muted not-in-card">–</span>`;function profileColumns({choose,open,several}){return[{id:"name",label:"Name",min:several?160:200,grow:3,
+sort:"name",first:"asc",always:!0,draw:profile=>html`<${NameCell} profile=${profile} open=${open} />`},{id:"status",label:"Status",width:108,rank:1,card:!0,draw:profile=>html`<${StatusCell} profile=${profile} />`},
 {id:"proxy",label:"Proxy",min:180,grow:2,rank:2,card:!0,draw:profile=>html`<${ProxyCell} profile=${profile} />`},{id:"tags",label:"Tags",min:130,grow:1.3,rank:4,
 draw:profile=>html`<${Tags} tags=${profile.tags} choose=${choose} most=${2} />`},{id:"lastRun",label:"Last run",width:158,sort:"lastStartedAt",rank:3,card:!0,draw:profile=>html`<${LastRun} profile=${profile} />`},
-{id:"os",label:"System",width:122,rank:6,draw:profile=>html`<${System} profile=${profile} />`},{id:"created",label:"Created",width:112,sort:"createdAt",rank:7,draw:({
-createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},{id:"updated",label:"Changed",width:112,sort:"updatedAt",rank:8,hidden:!0,draw:({updatedAt})=>html`<span class="muted"><${Ago} time=${updatedAt} /></span>`},
-{id:"notes",label:"Notes",min:140,grow:1.5,rank:9,hidden:!0,draw:({notes})=>notes?html`<bdi class="one-line" title=${notes}>${notes}</bdi>`:NOTHING},{id:"worksp\
-ace",label:"Workspace",width:120,rank:10,hidden:!0,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},{id:"disk",label:"On disk",width:88,numeric:!0,
-rank:11,hidden:!0,draw:({diskBytes})=>diskBytes?bytes(diskBytes):NOTHING},{id:"id",label:"ID",width:292,rank:12,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}]}
-function NameCell({profile,open}){return html`${profile.status==="running"&&html`<${Preview} profile=${profile} />`}<span class="two-lines">
+...several?[nodeColumn(5)]:[],{id:"os",label:"System",width:122,rank:6,draw:profile=>html`<${System} profile=${profile} />`},{id:"created",label:"Created",width:112,
+sort:"createdAt",rank:7,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},{id:"updated",label:"Changed",width:112,sort:"updated\
+At",rank:8,hidden:!0,draw:({updatedAt})=>html`<span class="muted"><${Ago} time=${updatedAt} /></span>`},{id:"notes",label:"Notes",min:140,grow:1.5,rank:9,hidden:!0,
+draw:({notes})=>notes?html`<bdi class="one-line" title=${notes}>${notes}</bdi>`:NOTHING},{id:"workspace",label:"Workspace",width:120,rank:10,hidden:!0,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
+{id:"disk",label:"On disk",width:88,numeric:!0,rank:11,hidden:!0,draw:({diskBytes})=>diskBytes?bytes(diskBytes):NOTHING},{id:"id",label:"ID",width:292,rank:12,hidden:!0,
+draw:({id})=>html`<span class="mono">${id}</span>`}]}function NameCell({profile,open}){return html`${profile.status==="running"&&html`<${Preview} profile=${profile} />`}<span class="two-lines">
     <button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.name}<//></button></span><${Temporary} of=${profile} />`}
 function StatusCell({profile}){let status=PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"};return profile.status!=="stopped"?html`<${Status} of=${status} />`:
 html`<span class="status quiet" title="Stopped"><span class="dot"></span><span class="visually-hidden">Stopped</span></span>`}function System({profile}){return html`<span class="one-line muted">${SYSTEMS[profile.
@@ -128,14 +128,14 @@ durationMs??Date.parse(lastRun.endedAt)-Date.parse(lastRun.startedAt),title=`${e
 endedAt||lastRun.startedAt} /></span>`;let code=lastRun.signal?`, ${lastRun.signal}`:lastRun.exitCode>0?`, exit code ${lastRun.exitCode}`:"";return html`<span class="two-lines"><${Ago} time=${lastRun.
 endedAt||lastRun.startedAt} />
     <span class="sub bad-text" title=${(lastRun.lines||[]).join(`
-`)}><${Icon} name="warning" />${endWords(lastRun)}${code}</span></span>`}var FILTERS=["search","status","tag","proxyId","country","os","proxyStatus","neverStarted"];function profileFilters(tags){return[{name:"status",label:"Status",options:Object.
-entries(PROFILE_STATUS).map(([value,{text}])=>[value,text])},{name:"neverStarted",label:"Started",options:[["true","Never"],["false","At least once"]]},{name:"p\
-roxyStatus",label:"Proxy state",options:[["alive","Alive"],["dead","Dead"],["unknown","Not checked"]]},{name:"os",label:"System",options:Object.entries(SYSTEMS)},
-{name:"tag",label:"Tag",many:!0,panel:FreeFilter({suggestions:tags,placeholder:"shop"})},{name:"country",label:"Country",panel:FreeFilter({placeholder:"DE",pattern:"\
-[A-Za-z]{2}"}),text:code=>countryName(code.toUpperCase())},{name:"proxyId",label:"Proxy",panel:ProxyFilter,text:id=>id==="none"?"None (direct)":html`<${ProxyName} id=${id} />`}]}
-function ProxyName({id}){let proxy=useProxy(id);return proxy?proxyName(proxy):id}function ProxyFilter({choose,label}){let{api}=useApp(),[text,setText]=d(""),[found,
-setFound]=d([]);return A(()=>{let ending=new AbortController;return api.get("/proxies",{search:text.trim(),limit:8,page:1},{signal:ending.signal}).then(({data})=>setFound(
-data),()=>{}),()=>ending.abort()},[text]),html`<span class="filter-find"><input type="text" aria-label=${label} placeholder="Name or host" value=${text} onInput=${event=>setText(
+`)}><${Icon} name="warning" />${endWords(lastRun)}${code}</span></span>`}var FILTERS=["search","status","tag","proxyId","country","os","proxyStatus","neverStarted","nodeId"];function profileFilters(tags,nodes){return[{name:"status",label:"\
+Status",options:Object.entries(PROFILE_STATUS).map(([value,{text}])=>[value,text])},{name:"neverStarted",label:"Started",options:[["true","Never"],["false","At \
+least once"]]},{name:"proxyStatus",label:"Proxy state",options:[["alive","Alive"],["dead","Dead"],["unknown","Not checked"]]},{name:"os",label:"System",options:Object.
+entries(SYSTEMS)},{name:"tag",label:"Tag",many:!0,panel:FreeFilter({suggestions:tags,placeholder:"shop"})},{name:"country",label:"Country",panel:FreeFilter({placeholder:"\
+DE",pattern:"[A-Za-z]{2}"}),text:code=>countryName(code.toUpperCase())},{name:"proxyId",label:"Proxy",panel:ProxyFilter,text:id=>id==="none"?"None (direct)":html`<${ProxyName} id=${id} />`},
+...nodes.length>1?[{name:"nodeId",label:"Server",options:nodes.map(({id,name})=>[id,name])}]:[]]}function ProxyName({id}){let proxy=useProxy(id);return proxy?proxyName(
+proxy):id}function ProxyFilter({choose,label}){let{api}=useApp(),[text,setText]=d(""),[found,setFound]=d([]);return A(()=>{let ending=new AbortController;return api.
+get("/proxies",{search:text.trim(),limit:8,page:1},{signal:ending.signal}).then(({data})=>setFound(data),()=>{}),()=>ending.abort()},[text]),html`<span class="filter-find"><input type="text" aria-label=${label} placeholder="Name or host" value=${text} onInput=${event=>setText(
 event.currentTarget.value)} spellcheck=${!1} />
     <span class="filter-options"><button type="button" class="chip-option" onClick=${()=>choose("none")}>None (direct)</button>
       ${found.map(proxy=>html`<button type="button" key=${proxy.id} class="chip-option" onClick=${()=>choose(proxy.id)}><bdi>${proxyName(proxy)}</bdi></button>`)}</span></span>`}
@@ -146,9 +146,10 @@ some(name=>params.get(name))}function onProfileEvent({type,data},rows){let[kind,
 reated","batch_changed","deleted","restored"].includes(what);rows.changed(data?.profileId||data?.id,came)}function isRefined(query){return FILTERS.some(name=>query[name]?.
 length>0)||["updatedAt","lastStartedAt","name"].includes(query.sort)}function ProfilesPage({params,path}){let app=useApp(),workspaceId=useStore(app.model.workspace),
 order=useSort(params,"createdAt"),query={...queryOf(params,workspaceId),sort:order.sort,order:order.order},{rows,selection,view}=useList("/profiles",query,onProfileEvent,
-{filtered:isRefined}),open=profile=>app.router.open(profile.id),columns=useColumns("profiles",()=>profileColumns({choose:tag=>app.router.refine({tag}),open})),filtered=isFiltered(
-params),{total,atLeast}=view,known=()=>[...new Set(rows.loaded().flatMap(({tags})=>tags||[]))].sort(),{first,hold,end}=useFirst(total===0&&!filtered&&!view.problem,
-rows);return html`<div class="page" onDragOver=${event=>dropped(event)} onDrop=${event=>dropped(event,app)}>
+{filtered:isRefined}),open=profile=>app.router.open(profile.id),several=useSeveral();useFreshNodes(several);let columns=useColumns("profiles",()=>profileColumns(
+{choose:tag=>app.router.refine({tag}),open,several}),several),filtered=isFiltered(params),{total,atLeast}=view,known=()=>[...new Set(rows.loaded().flatMap(({tags})=>tags||
+[]))].sort(),{first,hold,end}=useFirst(total===0&&!filtered&&!view.problem,rows);return html`<div class="page" onDragOver=${event=>dropped(event)} onDrop=${event=>dropped(
+event,app)}>
     <header class="page-head">
       <h1 tabindex="-1">Profiles ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       <div class="tools">
@@ -157,7 +158,7 @@ rows);return html`<div class="page" onDragOver=${event=>dropped(event)} onDrop=$
         <button type="button" class=${first?"button":"button primary"} onClick=${()=>create(app)}><${Icon} name="plus" /><span>New profile</span></button>
       </div>
     </header>
-    ${!first&&(filtered||total!==0)&&html`<div class="filters"><${Chips} filters=${profileFilters(known)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+    ${!first&&(filtered||total!==0)&&html`<div class="filters"><${Chips} filters=${profileFilters(known,app.nodes.all.value)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
     <${NoBrowser} />
     <${GridProblem} rows=${rows} />
     <div class="page-body">${first?html`<${FirstRun} hold=${hold} end=${end} />`:total===0&&!view.problem?html`<${NoProfiles} />`:html`<${Grid} label="Profiles" ...${{
@@ -263,16 +264,16 @@ Boolean).join(" → "),tone:changed?"good":"plain"})}catch(problem){app.fail(`${
 timer=0,read2=async()=>{if(clearTimeout(timer),!document.hidden){let answer=await api.get("/runs",{},{signal:ending.signal}).catch(()=>null);if(ending.signal.aborted)
 return;answer&&usage.set(new Map(answer.data.map(run=>[run.profileId,run.usage])))}clearTimeout(timer),timer=setTimeout(read2,USAGE_MS)},visible=()=>document.hidden||
 read2();return read2(),document.addEventListener("visibilitychange",visible),()=>{ending.abort(),clearTimeout(timer),document.removeEventListener("visibilitycha\
-nge",visible)}},[api]),usage}function runColumns(usage,open){return[{id:"name",label:"Profile",min:200,grow:2,sort:"name",first:"asc",always:!0,draw:profile=>html`${profile.
+nge",visible)}},[api]),usage}function runColumns(usage,open,several){return[{id:"name",label:"Profile",min:200,grow:2,sort:"name",first:"asc",always:!0,draw:profile=>html`${profile.
 status==="running"&&html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.
 name}<//></button><${Temporary} of=${profile} />`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit} run=${run||{}} />`},{id:"\
 for",label:"Running for",width:122,sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:208,numeric:!0,
 rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},{id:"traffic",label:"Traffic",width:160,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},
 {id:"disk",label:"Disk",width:190,rank:9,hidden:!0,draw:({id})=>html`<${Disk} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,draw:({
-id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity} effective=${run?.effective} />`},
-{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.isolation} />`},{id:"browser",label:"Browser",width:190,rank:8,
-hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless?", headless":""}</span>`:NOTHING3},
-{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({run})=>run?.pid??NOTHING3}]}function Exit({run}){return run.proxy?html`<span class="with-flag"><${Country} code=${run.
+id})=>html`<${Clients} usage=${usage} id=${id} />`},...several?[nodeColumn(5)]:[],{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity} effective=${run?.
+effective} />`},{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.isolation} />`},{id:"browser",label:"Browse\
+r",width:190,rank:8,hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless?", headless":""}</span>`:
+NOTHING3},{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({run})=>run?.pid??NOTHING3}]}function Exit({run}){return run.proxy?html`<span class="with-flag"><${Country} code=${run.
 proxy.country} /> ${run.proxy.exitIp?html`<span class="number">${run.proxy.exitIp}</span>`:html`<span class="muted">Not known yet</span>`}</span>`:html`<span class="muted">No proxy</span>`}
 function For({run}){let now=useNow();return run?.startedAt?html`<time class="number" datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt,
 now)}</time>`:NOTHING3}function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;let{words,more,near}=usageWords(now);return html`<span class=${near?
@@ -287,8 +288,8 @@ if(!isolation)return NOTHING3;let network={__proto__:null,namespace:"Own network
 files==="namespace"?"Own files · ":""}${isolation.sandbox?"Sandbox on":html`<span class="bad-text">Sandbox off</span>`}</span></span>`}function RunningPage({params,
 path}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"lastStartedAt"),[wall,setWall]=d(()=>recall("running.wall",!1)),{rows,selection,
 view}=useList("/profiles",{status:"running",search:params.get("search")||"",workspaceId,sort:order.sort,order:order.order},onProfileEvent),usage=useUsage(app.api),
-open=profile=>app.router.open(profile.id),columns=useColumns("running",()=>runColumns(usage,open)),{total,atLeast}=view,show=on=>{setWall(on),remember("running.\
-wall",on||null)};return html`<div class="page">
+open=profile=>app.router.open(profile.id),several=useSeveral(),columns=useColumns("running",()=>runColumns(usage,open,several),several),{total,atLeast}=view,show=on=>{
+setWall(on),remember("running.wall",on||null)};return html`<div class="page">
     <header class="page-head">
       <h1 tabindex="-1">Running ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
       ${(total>0||params.get("search"))&&html`<div class="tools">
@@ -434,41 +435,42 @@ failed,"failed","failed")} lead=${now.title} close=${close}>
 FULL=["live"],App=class{toasts=new Toasts;works=new Works;checked=new Checked;router=new Router("profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(
 Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comfortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(
 null);signedOut=new Store("");#changed=new Set;#typed=new Set;grids=[];constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>this.holds(REFUSED)||leave(
-REFUSED)),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.browsers=new Browsers(this.api),this.keys=
-new Keys(this),this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(state==="lost")),this.model.
-event.watch(event=>this.proxies.onEvent(event)),this.model.counts.watch(summary=>this.browsers.count.set(summary.browsers)),this.keys.begin(),this.previews.begin(),
-this.browsers.begin(this.model.event),this.checked.last.watch(checks=>this.proxies.checked(checks))];this.model.begin();let unload=event=>this.#changed.size&&event.
-preventDefault();addEventListener("beforeunload",unload),unwatch.push(()=>removeEventListener("beforeunload",unload));let timer=setInterval(()=>this.now.set(Date.
-now()),TICK_MS);return()=>{unwatch.forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){let shown={component,key:(this.dialog.value?.
-key||0)+Math.random()};shown.props={...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(null))},this.leaving(()=>this.dialog.set(shown))}holdForm(root,{
-changed=!1,typed=!1}){changed?this.#changed.add(root):this.#changed.delete(root),typed?this.#typed.add(root):this.#typed.delete(root)}holds(reason){return this.#typed.
-size?(this.signedOut.set(this.signedOut.value||reason),!0):!1}renew(key){this.api.renew(key)&&(this.signedOut.set(""),this.model.renew())}logOut(){this.leaving(
-()=>this.leave())}giveUp(){let reason=this.signedOut.value;this.#changed.clear(),this.signedOut.set(""),this.leave(reason)}leaving(goOn){this.#changed.size?this.
-asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.open(Palette,
-{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}createHere(){this.router.current.value.name==="proxies"?this.createProxy():this.createProfile()}start(profile){
-return start(this,profile)}escape(){this.router.current.value.path.length&&this.closeDrawer()}closeDrawer(){let[object]=this.router.current.value.path;this.leaving(
-()=>{this.router.open(),setTimeout(()=>document.activeElement===document.body&&this.focusPage(object))})}fail(subject,problem,action){this.dialog.value?this.toasts.
-say({text:subject,more:`${problemTitle(problem)}. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){
-this.density.set(density),remember("density",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){
-this.#keepViews([...this.views.value.filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){
-this.views.set(views),remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));
-try{await work()}finally{let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(()=>document.activeElement===
-document.body&&this.focusPage())}focusPage(id,frames=FOCUS_FRAMES){let row=id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector(
-".drawer.is-wide h2")||document.querySelector("h1"))?.focus({preventScroll:!row}),!(document.activeElement!==document.body||!frames)&&requestAnimationFrame(()=>document.
-activeElement===document.body&&this.focusPage(id,frames-1))}};function Root(){let[given,setGiven]=d(takeFromAddress),[{key,turn},setShown]=d(()=>({key:readKey(),
-turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);now.current=key;let page=T(null),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{
-saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(now.current).catch(problem=>![401,404].includes(problem.status)&&setReason(
-STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():"")},renew=fresh=>setShown(({turn:same})=>({key:fresh,turn:same}));return A(
-()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{
-if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).
-then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){if(other?page.current?.signedOut.value:page.current?.holds(LOGGED_OUT)){
-other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{
-leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}var REFUSED="This key is no longer valid. It may have been revoked, or have expired.",
-LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. The server did not answer, so the key of this page is still valid: revoke\
- it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(secret,leave));A(()=>{shown.current=app;let end=app.begin();return()=>{
-shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(app.router.current),dialog=useStore(app.dialog);F(()=>app.dialog.set(null),[
-route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=route.name},[route.name]);let Page=PAGES[route.name]||ProfilesPage,
-page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
+REFUSED)),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.browsers=new Browsers(this.api),this.nodes=
+new Nodes(this.api),this.keys=new Keys(this),this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(
+state==="lost")),this.model.event.watch(event=>this.proxies.onEvent(event)),this.model.counts.watch(summary=>this.browsers.count.set(summary.browsers)),this.keys.
+begin(),this.previews.begin(),this.browsers.begin(this.model.event),this.nodes.begin(this.model.event),this.checked.last.watch(checks=>this.proxies.checked(checks))];
+this.model.begin();let unload=event=>this.#changed.size&&event.preventDefault();addEventListener("beforeunload",unload),unwatch.push(()=>removeEventListener("be\
+foreunload",unload));let timer=setInterval(()=>this.now.set(Date.now()),TICK_MS);return()=>{unwatch.forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){
+let shown={component,key:(this.dialog.value?.key||0)+Math.random()};shown.props={...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(
+null))},this.leaving(()=>this.dialog.set(shown))}holdForm(root,{changed=!1,typed=!1}){changed?this.#changed.add(root):this.#changed.delete(root),typed?this.#typed.
+add(root):this.#typed.delete(root)}holds(reason){return this.#typed.size?(this.signedOut.set(this.signedOut.value||reason),!0):!1}renew(key){this.api.renew(key)&&
+(this.signedOut.set(""),this.model.renew())}logOut(){this.leaving(()=>this.leave())}giveUp(){let reason=this.signedOut.value;this.#changed.clear(),this.signedOut.
+set(""),this.leave(reason)}leaving(goOn){this.#changed.size?this.asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.clear(),this.asking.
+set(null),goOn?.()}openPalette(){this.dialog.value||this.open(Palette,{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}createHere(){this.
+router.current.value.name==="proxies"?this.createProxy():this.createProfile()}start(profile){return start(this,profile)}escape(){this.router.current.value.path.
+length&&this.closeDrawer()}closeDrawer(){let[object]=this.router.current.value.path;this.leaving(()=>{this.router.open(),setTimeout(()=>document.activeElement===
+document.body&&this.focusPage(object))})}fail(subject,problem,action){this.dialog.value?this.toasts.say({text:subject,more:`${problemTitle(problem)}. ${problemWords(
+problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){this.density.set(density),remember("density",density==="com\
+pact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){this.#keepViews([...this.views.value.filter(({label})=>label!==
+view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){this.views.set(views),remember("views",views.length?
+views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{let busy=new Set(this.busy.
+value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(()=>document.activeElement===document.body&&this.focusPage())}focusPage(id,frames=FOCUS_FRAMES){
+let row=id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`);(row||document.querySelector(".drawer.is-wide h2")||document.querySelector("h1"))?.focus({preventScroll:!row}),
+!(document.activeElement!==document.body||!frames)&&requestAnimationFrame(()=>document.activeElement===document.body&&this.focusPage(id,frames-1))}};function Root(){
+let[given,setGiven]=d(takeFromAddress),[{key,turn},setShown]=d(()=>({key:readKey(),turn:0})),setKey=next=>setShown(now2=>({key:next,turn:now2.turn+1})),now=T(key);
+now.current=key;let page=T(null),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||
+revoke(now.current).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===now.current&&dropKey(),setReason(why),setKey(why?readKey():
+"")},renew=fresh=>setShown(({turn:same})=>({key:fresh,turn:same}));return A(()=>{let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener(
+"hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&
+revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(null))},[given]),A(()=>watchKey(()=>{let other=readKey();if(other!==key){
+if(other?page.current?.signedOut.value:page.current?.holds(LOGGED_OUT)){other&&renew(other);return}setReason(other?"":LOGGED_OUT),setKey(other)}}),[key]),given?
+html`<${Entering} />`:key?html`<${Frame} key=${turn} secret=${key} ...${{leave,page,renew}} />`:html`<${Login} enter=${enter} reason=${reason} />`}var REFUSED="\
+This key is no longer valid. It may have been revoked, or have expired.",LOGGED_OUT="You have logged out in another tab.",STILL_VALID="You are logged out here. \
+The server did not answer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave,page:shown,renew}){let[app]=d(()=>new App(
+secret,leave));A(()=>{shown.current=app;let end=app.begin();return()=>{shown.current=null,end()}},[]),A(()=>app.renew(secret),[secret]);let route=useStore(app.router.
+current),dialog=useStore(app.dialog);F(()=>app.dialog.set(null),[route]);let before=T(route.name);A(()=>{before.current!==route.name&&app.keepFocus(),before.current=
+route.name},[route.name]);let Page=PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.
+Provider} value=${app}>
     <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>
     ${FULL.includes(route.name)?page:html`<div class="frame">
       <${ServerGone} />

@@ -15,6 +15,7 @@ import { LivePage, Palette, ProfileDialog, SettingsPage } from './lazy.js';
 import { Entering, Login, LogInAgain } from './login.js';
 import { recall, remember } from './memory.js';
 import { Model } from './model.js';
+import { Nodes } from './nodes.js';
 import { Previews } from './preview.js';
 import { ProfilesPage } from './profiles/page.js';
 import { add as addProxy, ProxiesPage } from './proxies/page.js';
@@ -62,6 +63,7 @@ class App {
     this.proxies = new ProxyCache(this.api);
     this.previews = new Previews(this.api);
     this.browsers = new Browsers(this.api);
+    this.nodes = new Nodes(this.api);
     this.keys = new Keys(this);
     this.router.leaving = (goOn) => this.leaving(goOn);
   }
@@ -74,6 +76,7 @@ class App {
       this.keys.begin(),
       this.previews.begin(),
       this.browsers.begin(this.model.event),
+      this.nodes.begin(this.model.event),
       this.checked.last.watch((checks) => this.proxies.checked(checks)),
     ];
     this.model.begin();

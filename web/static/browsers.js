@@ -73,19 +73,26 @@ export function useInstallation() {
   return useStore(browsers.installation);
 }
 
+// useNone says whether no server has a browser. With several, a start goes where there is one.
+function useNone() {
+  const { browsers, nodes } = useApp();
+  const count = useStore(browsers.count);
+  const all = useStore(nodes.all);
+  return count === 0 && !all.some(({ state, browsers: installed }) => state === 'up' && installed.length > 0);
+}
+
 // useNoStart returns why no profile can be started now, or ''.
 export function useNoStart() {
-  const { browsers, offline } = useApp();
-  const count = useStore(browsers.count);
+  const { offline } = useApp();
+  const none = useNone();
   const gone = useStore(offline);
-  return gone ? 'Warren does not answer.' : count === 0 ? NO_BROWSER : '';
+  return gone ? 'Warren does not answer.' : none ? NO_BROWSER : '';
 }
 
 // NoBrowser is the notice, while there is no browser.
 export function NoBrowser() {
-  const { browsers } = useApp();
-  const count = useStore(browsers.count);
-  return html`<div role="status" class="no-browser">${count === 0 && html`<div class="notice"><${Icon} name="warning" /><${HowToInstall} /></div>`}</div>`;
+  const none = useNone();
+  return html`<div role="status" class="no-browser">${none && html`<div class="notice"><${Icon} name="warning" /><${HowToInstall} /></div>`}</div>`;
 }
 
 // HowToInstall offers to install a browser to who may, and the command to others.

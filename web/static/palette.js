@@ -17,7 +17,7 @@ const FOUND = 6; // of each kind
 // SETTINGS are the sections of the settings: [section, label, further words].
 const SETTINGS = [
   ['keys', 'Keys', 'api token scope'], ['workspaces', 'Workspaces', 'rename quotas'], ['templates', 'Templates', 'defaults'], ['schedules', 'Schedules', 'cron'], ['webhooks', 'Webhooks', 'events secret deliveries'],
-  ['browsers', 'Browsers', 'install chrome version'], ['extensions', 'Extensions', 'add package'], ['server', 'Server', 'version pressure disk backup doctor flags'],
+  ['browsers', 'Browsers', 'install chrome version'], ['extensions', 'Extensions', 'add package'], ['server', 'Server', 'version pressure disk backup doctor flags'], ['servers', 'Servers', 'nodes cluster drain'],
   ['activity', 'Activity', 'audit log events'], ['appearance', 'Appearance', 'theme dark light density columns'],
 ];
 
@@ -31,7 +31,7 @@ function commands(app) {
     go('Proxies', 'proxies', 'proxies'),
     go('Running browsers', 'running', 'running', undefined, 'runs'),
     go('Trash', 'trash', 'trash', undefined, 'deleted'),
-    ...SETTINGS.map(([section, label, words]) => ({ label: `Settings: ${label}`, icon: 'settings', words, run: () => app.router.go(href('settings', undefined, [section])) })),
+    ...SETTINGS.filter(([section]) => section !== 'servers' || app.nodes.all.value.length > 1).map(([section, label, words]) => ({ label: `Settings: ${label}`, icon: 'settings', words, run: () => app.router.go(href('settings', undefined, [section])) })),
     go('Profiles with a dead proxy', 'warning', 'profiles', new URLSearchParams({ proxyStatus: 'dead' })),
     go('Failed profiles', 'warning', 'profiles', new URLSearchParams({ status: 'failed' })),
     go('Profiles never started', 'profiles', 'profiles', new URLSearchParams({ neverStarted: 'true' })),

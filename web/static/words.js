@@ -167,6 +167,8 @@ const TITLES = {
   profiles_elsewhere: 'Some of these profiles are on other servers',
   node_failed: 'The server with the profile’s data did not answer',
   no_server: 'No server takes the profile',
+  node_alive: 'The server is up',
+  node_not_found: 'This server is no longer in the list',
   node_draining: 'The server takes no new starts',
   node_conflict: 'Another server uses this one’s id',
   capacity_exceeded: 'The limit of running browsers is reached',

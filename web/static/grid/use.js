@@ -26,9 +26,9 @@ export function useList(path, query, on, options) {
   return { rows, selection, view: useStore(rows.view) };
 }
 
-// useColumns returns the columns of a grid with the choice that is kept under its name.
-export function useColumns(name, make) {
-  return useMemo(() => new Columns(name, make()), [name]);
+// useColumns returns the columns of a grid with the choice that is kept under its name. They are made anew when `which` there are changes.
+export function useColumns(name, make, which) {
+  return useMemo(() => new Columns(name, make()), [name, which]);
 }
 
 // useSort reads the order from the route: {sort, order, onSort}.

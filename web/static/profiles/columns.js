@@ -5,20 +5,22 @@ import { Ago, Name, Status, Tags, Temporary } from '../components.js';
 import { Country } from '../flag.js';
 import { bytes, lasting, moment, proxyName, span } from '../format.js';
 import { Icon } from '../icons.js';
+import { nodeColumn } from '../nodes.js';
 import { Preview } from '../preview.js';
 import { useProxy } from '../proxycache.js';
 import { endWords, faultWords, PROFILE_STATUS, SYSTEMS } from '../words.js';
 
 const NOTHING = html`<span class="muted not-in-card">–</span>`;
 
-// profileColumns returns the columns; choose is called with a tag that was clicked, open with a profile.
-export function profileColumns({ choose, open }) {
+// profileColumns returns the columns; choose is called with a tag that was clicked, open with a profile. several: there is more than one server.
+export function profileColumns({ choose, open, several }) {
   return [
-    { id: 'name', label: 'Name', min: 200, grow: 3, sort: 'name', first: 'asc', always: true, draw: (profile) => html`<${NameCell} profile=${profile} open=${open} />` },
+    { id: 'name', label: 'Name', min: several ? 160 : 200, grow: 3, sort: 'name', first: 'asc', always: true, draw: (profile) => html`<${NameCell} profile=${profile} open=${open} />` },
     { id: 'status', label: 'Status', width: 108, rank: 1, card: true, draw: (profile) => html`<${StatusCell} profile=${profile} />` },
     { id: 'proxy', label: 'Proxy', min: 180, grow: 2, rank: 2, card: true, draw: (profile) => html`<${ProxyCell} profile=${profile} />` },
     { id: 'tags', label: 'Tags', min: 130, grow: 1.3, rank: 4, draw: (profile) => html`<${Tags} tags=${profile.tags} choose=${choose} most=${2} />` },
     { id: 'lastRun', label: 'Last run', width: 158, sort: 'lastStartedAt', rank: 3, card: true, draw: (profile) => html`<${LastRun} profile=${profile} />` },
+    ...(several ? [nodeColumn(5)] : []),
     { id: 'os', label: 'System', width: 122, rank: 6, draw: (profile) => html`<${System} profile=${profile} />` },
     { id: 'created', label: 'Created', width: 112, sort: 'createdAt', rank: 7, draw: ({ createdAt }) => html`<span class="muted"><${Ago} time=${createdAt} /></span>` },
     { id: 'updated', label: 'Changed', width: 112, sort: 'updatedAt', rank: 8, hidden: true, draw: ({ updatedAt }) => html`<span class="muted"><${Ago} time=${updatedAt} /></span>` },

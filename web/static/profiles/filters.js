@@ -9,10 +9,10 @@ import { useProxy } from '../proxycache.js';
 import { PROFILE_STATUS, SYSTEMS } from '../words.js';
 
 // FILTERS are the names of the list's parameters that a filter sets.
-export const FILTERS = ['search', 'status', 'tag', 'proxyId', 'country', 'os', 'proxyStatus', 'neverStarted'];
+export const FILTERS = ['search', 'status', 'tag', 'proxyId', 'country', 'os', 'proxyStatus', 'neverStarted', 'nodeId'];
 
-// profileFilters returns the filters; tags returns the tags that are known.
-export function profileFilters(tags) {
+// profileFilters returns the filters; tags returns the tags that are known, and nodes are the servers.
+export function profileFilters(tags, nodes) {
   return [
     { name: 'status', label: 'Status', options: Object.entries(PROFILE_STATUS).map(([value, { text }]) => [value, text]) },
     { name: 'neverStarted', label: 'Started', options: [['true', 'Never'], ['false', 'At least once']] },
@@ -21,6 +21,7 @@ export function profileFilters(tags) {
     { name: 'tag', label: 'Tag', many: true, panel: FreeFilter({ suggestions: tags, placeholder: 'shop' }) },
     { name: 'country', label: 'Country', panel: FreeFilter({ placeholder: 'DE', pattern: '[A-Za-z]{2}' }), text: (code) => countryName(code.toUpperCase()) },
     { name: 'proxyId', label: 'Proxy', panel: ProxyFilter, text: (id) => (id === 'none' ? 'None (direct)' : html`<${ProxyName} id=${id} />`) },
+    ...(nodes.length > 1 ? [{ name: 'nodeId', label: 'Server', options: nodes.map(({ id, name }) => [id, name]) }] : []),
   ];
 }
 

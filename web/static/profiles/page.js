@@ -12,6 +12,7 @@ import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
 import { CloneDialog, ExportDialog, FirstRun, ImportDialog, ProfileDialog, ProfileDrawer, ProxyDialog, TemplateDialog } from '../lazy.js';
 import { Menu } from '../menu.js';
+import { useFreshNodes, useSeveral } from '../nodes.js';
 import { viewOf } from '../preview.js';
 import { SearchBox } from '../searchbox.js';
 import { useStore } from '../store.js';
@@ -39,7 +40,9 @@ export function ProfilesPage({ params, path }) {
   const query = { ...queryOf(params, workspaceId), sort: order.sort, order: order.order };
   const { rows, selection, view } = useList('/profiles', query, onProfileEvent, { filtered: isRefined });
   const open = (profile) => app.router.open(profile.id);
-  const columns = useColumns('profiles', () => profileColumns({ choose: (tag) => app.router.refine({ tag }), open }));
+  const several = useSeveral();
+  useFreshNodes(several);
+  const columns = useColumns('profiles', () => profileColumns({ choose: (tag) => app.router.refine({ tag }), open, several }), several);
   const filtered = isFiltered(params);
   const { total, atLeast } = view;
   const known = () => [...new Set(rows.loaded().flatMap(({ tags }) => tags || []))].sort();
@@ -53,7 +56,7 @@ export function ProfilesPage({ params, path }) {
         <button type="button" class=${first ? 'button' : 'button primary'} onClick=${() => create(app)}><${Icon} name="plus" /><span>New profile</span></button>
       </div>
     </header>
-    ${!first && (filtered || total !== 0) && html`<div class="filters"><${Chips} filters=${profileFilters(known)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+    ${!first && (filtered || total !== 0) && html`<div class="filters"><${Chips} filters=${profileFilters(known, app.nodes.all.value)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
     <${NoBrowser} />
     <${GridProblem} rows=${rows} />
     <div class="page-body">${first ? html`<${FirstRun} hold=${hold} end=${end} />` : total === 0 && !view.problem ? html`<${NoProfiles} />` : html`<${Grid} label="Profiles" ...${{ rows, columns, selection, open }} ...${order} opened=${path[0]}

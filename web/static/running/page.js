@@ -13,6 +13,7 @@ import { useColumns, useList, useSort } from '../grid/use.js';
 import { Icon } from '../icons.js';
 import { ProfileDrawer, Tile } from '../lazy.js';
 import { recall, remember } from '../memory.js';
+import { nodeColumn, useSeveral } from '../nodes.js';
 import { Preview, viewOf } from '../preview.js';
 import { ProfileBulk } from '../profiles/bulk.js';
 import { onProfileEvent, RowActions } from '../profiles/page.js';
@@ -53,7 +54,7 @@ function useUsage(api) {
   return usage;
 }
 
-function runColumns(usage, open) {
+function runColumns(usage, open, several) {
   return [
     { id: 'name', label: 'Profile', min: 200, grow: 2, sort: 'name', first: 'asc', always: true, draw: (profile) => html`${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${() => open(profile)}><${Name}>${profile.name}<//></button><${Temporary} of=${profile} />` },
     { id: 'exit', label: 'Exit', min: 150, grow: 1.2, rank: 1, card: true, draw: ({ run }) => html`<${Exit} run=${run || {}} />` },
@@ -62,6 +63,7 @@ function runColumns(usage, open) {
     { id: 'traffic', label: 'Traffic', width: 160, numeric: true, rank: 5, draw: ({ id }) => html`<${Traffic} usage=${usage} id=${id} />` },
     { id: 'disk', label: 'Disk', width: 190, rank: 9, hidden: true, draw: ({ id }) => html`<${Disk} usage=${usage} id=${id} />` },
     { id: 'clients', label: 'Clients', width: 112, rank: 4, draw: ({ id }) => html`<${Clients} usage=${usage} id=${id} />` },
+    ...(several ? [nodeColumn(5)] : []),
     { id: 'identity', label: 'Identity', min: 150, grow: 1, rank: 6, draw: ({ run }) => html`<${Identity} effective=${run?.effective} />` },
     { id: 'isolation', label: 'Isolation', width: 148, rank: 7, draw: ({ run }) => html`<${Isolation} isolation=${run?.isolation} />` },
     { id: 'browser', label: 'Browser', width: 190, rank: 8, hidden: true, draw: ({ run }) => (run?.browser ? html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless ? ', headless' : ''}</span>` : NOTHING) },
@@ -122,7 +124,8 @@ export function RunningPage({ params, path }) {
   const { rows, selection, view } = useList('/profiles', { status: 'running', search: params.get('search') || '', workspaceId, sort: order.sort, order: order.order }, onProfileEvent);
   const usage = useUsage(app.api);
   const open = (profile) => app.router.open(profile.id);
-  const columns = useColumns('running', () => runColumns(usage, open));
+  const several = useSeveral();
+  const columns = useColumns('running', () => runColumns(usage, open, several), several);
   const { total, atLeast } = view;
   const show = (on) => {
     setWall(on);

@@ -1,11 +1,13 @@
 // The server: its version and load, what its doctor finds, and the settings in force.
 import { useState } from 'preact/hooks';
 import { html } from '../html.js';
-import { useNow } from '../app-context.js';
+import { useApp, useNow } from '../app-context.js';
 import { Copy, Status, Waiting } from '../components.js';
 import { Facts } from '../drawer.js';
 import { bytes, count, lasting, moment, number, sentence } from '../format.js';
 import { Icon } from '../icons.js';
+import { href } from '../route.js';
+import { useStore } from '../store.js';
 import { Missing, useAnswer } from './read.js';
 
 export function ServerSection() {
@@ -45,7 +47,9 @@ function Gauge({ label, value, more, share }) {
 function About({ server }) {
   const now = useNow();
   const { version, go, commit } = server.version;
+  const nodes = useStore(useApp().nodes.all);
   return html`<section class="settings-part"><h2>This server</h2><${Facts} pairs=${[
+    ['Name', nodes.length > 1 && html`<bdi>${nodes.find(({ self }) => self)?.name}</bdi> <a href=${href('settings', undefined, ['servers'])}>of ${count(nodes.length, 'server')}</a>`],
     ['Version', html`${version}${commit && commit !== 'unknown' ? html` <span class="muted mono">${commit.slice(0, 12)}</span>` : ''}`],
     ['Built with', go],
     ['Running for', html`<time datetime=${server.startedAt} title=${moment(server.startedAt)}>${lasting(server.startedAt, now)}</time>`],

@@ -5,6 +5,7 @@ import { Ago, Name, Notice, Tags } from '../../components.js';
 import { Facts } from '../../drawer.js';
 import { Country } from '../../flag.js';
 import { bytes, lasting, proxyName, span } from '../../format.js';
+import { NodeName, useNode, useSeveral } from '../../nodes.js';
 import { Preview } from '../../preview.js';
 import { useProxy } from '../../proxycache.js';
 import { activityOf } from '../../route.js';
@@ -17,6 +18,8 @@ export function Overview({ profile, path }) {
   const app = useApp();
   const now = useNow();
   const proxy = useProxy(profile.proxyId);
+  const several = useSeveral();
+  const node = useNode(profile.nodeId);
   const explained = useExplain(profile, path).data;
   const { run, lastRun, status } = profile;
   const running = status === 'running';
@@ -28,6 +31,7 @@ export function Overview({ profile, path }) {
   return html`
     ${profile.proxyMissing && html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
     ${!running && proxy?.status === 'dead' && html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy.lastCheck?.error)?.happened}</p><//>`}
+    ${several && node && node.state !== 'up' && html`<${Notice}><p>Its data are on the server <${Name}>${node.name}<//>, which ${node.state === 'stopped' ? 'is stopped' : 'does not answer'}. It starts again when that server is back.</p><//>`}
     ${!running && lastRun?.reason === 'out_of_memory' && html`<${Notice}><p><strong>It ran out of memory.</strong> ${memoryWords(lastRun.memory)}</p><//>`}
     ${findings.length > 0 && html`<${Notice}><${Findings} profile=${profile} findings=${findings} /><//>`}
     ${warnings.length > 0 && html`<${Notice}><ul>${warnings.map(({ code, text }) => html`<li key=${code}>${text}</li>`)}</ul><//>`}
@@ -45,6 +49,7 @@ export function Overview({ profile, path }) {
       ['Last run', !running && (lastRun ? html`${endWords(lastRun)} <${Ago} time=${lastRun.endedAt || lastRun.startedAt} />` : 'Never started')],
       ['Tags', profile.tags?.length > 0 && html`<${Tags} tags=${profile.tags} most=${20} choose=${(tag) => app.router.refine({ tag })} />`],
       ['Notes', profile.notes && html`<bdi class="prose-lines">${profile.notes}</bdi>`],
+      ['Server', several && (profile.nodeId ? html`<${NodeName} id=${profile.nodeId} />` : 'None yet: its first start chooses one')],
       ['On disk', profile.diskBytes > 0 && bytes(profile.diskBytes)],
       ['Created', html`<${Ago} time=${profile.createdAt} />`],
       ['Workspace', html`<bdi>${profile.workspaceId}</bdi>`],

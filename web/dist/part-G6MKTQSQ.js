@@ -206,28 +206,29 @@ xtension",duplicate:"This proxy already exists",etag_mismatch:"Somebody else cha
 The server could not read the request",rate_limited:"Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"The proxy does not \
 work",browser_not_found:"No browser is installed on the server",browser_failed:"The browser did not start",node_unreachable:"The profile’s data are on another s\
 erver",profiles_elsewhere:"Some of these profiles are on other servers",node_failed:"The server with the profile’s data did not answer",no_server:"No server t\
-akes the profile",node_draining:"The server takes no new starts",node_conflict:"Another server uses this one’s id",capacity_exceeded:"The limit of running bro\
-wsers is reached",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"The browser took too long to start",disk_full:"\
-The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up",archive_refused:"This file was not imported",ids_taken:"These ids \
-are taken",broken_off:"The file did not arrive whole",browsers_busy:"Another installation is under way",installation_not_allowed:"This server installs no browse\
-rs from here",mirror_unreachable:"The download did not work",build_not_found:"There is no such build",download_untrusted:"The download is not what it should be",
-browser_unusable:"This build does not run on the server",quota_exceeded:"The workspace may not have more",workspace_not_empty:"The workspace is not empty",webhook_limit:"\
-The workspace has all the webhooks that it may have",webhook_disabled:"The webhook is off",webhook_not_found:"This webhook no longer exists",delivery_not_found:"\
-This message is no longer kept"},WORDS={__proto__:null,extension_in_use:"Nothing was deleted. Take it from these profiles first.",proxy_in_use:"Nothing was dele\
-ted. Give these profiles another proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port and user name.",server_stopping:"\
-This page goes on by itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes are over. Run “warren open” on t\
-he server’s machine for another, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or expired.",webhook_disabled:"Switc\
-h it on first."},QUOTAS={__proto__:null,profiles:["profile","profiles","Move some to the trash"],running:["running browser","running browsers","Stop some"],diskMb:[
-"MiB of data","MiB of data","Delete profiles for good, or files and snapshots of them"],proxies:["proxy","proxies","Delete some"]};function quotaWords({quota,limit,
-use}){let[one,many,room]=QUOTAS[quota]||[quota,quota,"Remove some"];return`The workspace may have ${count(limit,one,many)}, and has ${number(use)}. ${room}, or \
-ask an administrator for a higher quota.`}var CONTENTS={__proto__:null,profiles:"profile",trashed:["profile in the trash","profiles in the trash"],proxies:["pro\
-xy","proxies"],templates:"template",schedules:"schedule",extensions:"extension",keys:["key that names it","keys that name it"]};function contentsWords(contents){
-return`It still has ${Object.entries(contents).filter(([,n3])=>n3>0).map(([name,n3])=>count(n3,...[].concat(CONTENTS[name]||name))).join(", ")}. Delete that fir\
-st, and revoke the keys. Nothing was changed.`}function problemWords(problem){if(problem.code==="profile_damaged")return`The browser cannot open the files below\
-, and would begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"There is no sn\
-apshot that opens. Files that are set aside stay on the server’s disk, and the browser begins without them."}`;let{body=problem}=problem;return problem.code===
-"quota_exceeded"&&body.quota?quotaWords(body):problem.code==="workspace_not_empty"&&body.contents?contentsWords(body.contents):WORDS[problem.code]||problem.message}
-function problemTitle(problem){return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+akes the profile",node_alive:"The server is up",node_not_found:"This server is no longer in the list",node_draining:"The server takes no new starts",node_conflict:"\
+Another server uses this one’s id",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"The dat\
+abase is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This lin\
+k is used up",archive_refused:"This file was not imported",ids_taken:"These ids are taken",broken_off:"The file did not arrive whole",browsers_busy:"Another ins\
+tallation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"Th\
+ere is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does not run on the server",quota_exceeded:"The wo\
+rkspace may not have more",workspace_not_empty:"The workspace is not empty",webhook_limit:"The workspace has all the webhooks that it may have",webhook_disabled:"\
+The webhook is off",webhook_not_found:"This webhook no longer exists",delivery_not_found:"This message is no longer kept"},WORDS={__proto__:null,extension_in_use:"\
+Nothing was deleted. Take it from these profiles first.",proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This w\
+orkspace already has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"\
+This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This ke\
+y isn’t valid. It may be mistyped, revoked or expired.",webhook_disabled:"Switch it on first."},QUOTAS={__proto__:null,profiles:["profile","profiles","Move so\
+me to the trash"],running:["running browser","running browsers","Stop some"],diskMb:["MiB of data","MiB of data","Delete profiles for good, or files and snapsho\
+ts of them"],proxies:["proxy","proxies","Delete some"]};function quotaWords({quota,limit,use}){let[one,many,room]=QUOTAS[quota]||[quota,quota,"Remove some"];return`\
+The workspace may have ${count(limit,one,many)}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`}var CONTENTS={__proto__:null,profiles:"\
+profile",trashed:["profile in the trash","profiles in the trash"],proxies:["proxy","proxies"],templates:"template",schedules:"schedule",extensions:"extension",keys:[
+"key that names it","keys that name it"]};function contentsWords(contents){return`It still has ${Object.entries(contents).filter(([,n3])=>n3>0).map(([name,n3])=>count(
+n3,...[].concat(CONTENTS[name]||name))).join(", ")}. Delete that first, and revoke the keys. Nothing was changed.`}function problemWords(problem){if(problem.code===
+"profile_damaged")return`The browser cannot open the files below, and would begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is th\
+ere now is kept when you go back to a snapshot.":"There is no snapshot that opens. Files that are set aside stay on the server’s disk, and the browser begins wi\
+thout them."}`;let{body=problem}=problem;return problem.code==="quota_exceeded"&&body.quota?quotaWords(body):problem.code==="workspace_not_empty"&&body.contents?
+contentsWords(body.contents):WORDS[problem.code]||problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||"Something went wro\
+ng"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
@@ -373,14 +374,25 @@ previews.watch(id,run.runId,draw):null});return observer.observe(canvas.current.
 "live",new URLSearchParams({profile:id}))}var PREFIX="warren.";function recall(name,fallback){try{let text=localStorage.getItem(PREFIX+name);return text===null?fallback:JSON.parse(text)}catch{return fallback}}
 function remember(name,value){try{value===null?localStorage.removeItem(PREFIX+name):localStorage.setItem(PREFIX+name,JSON.stringify(value))}catch{}}function kept(prefix){
 try{return Object.keys(localStorage).filter(name=>name.startsWith(PREFIX+prefix)).map(name=>name.slice(PREFIX.length))}catch{return[]}}function forget(prefix){for(let name of kept(
-prefix))remember(name,null)}var NAME="warren.key",memory="";function takeFromAddress(){let[,kind,given]=/^#(code|key)=(.+)$/.exec(location.hash)||[];if(!given)return null;history.replaceState(
+prefix))remember(name,null)}var FRESH_MS=5e3,Nodes=class{all=new Store([]);#api;#asked=new Set;#turn=0;constructor(api){this.#api=api}begin(events){let read=()=>this.read().catch(()=>{});return read(),
+events.watch(({type})=>type==="everything"&&read())}async read(){let turn=++this.#turn,{data}=await this.#api.get("/nodes");turn===this.#turn&&this.all.set(data)}meet(id){
+this.#asked.has(id)||(this.#asked.add(id),this.read().catch(()=>this.#asked.delete(id)))}};function useSeveral(){return useStore(useApp().nodes.all).length>1}function useFreshNodes(wanted=!0,failed=()=>{}){
+let{nodes}=useApp();A2(()=>{if(!wanted)return;let timer=0,ended=!1,read=async()=>{clearTimeout(timer);let problem=document.hidden?null:await nodes.read().then(()=>null,
+error=>error);ended||(failed(problem),clearTimeout(timer),timer=setTimeout(read,FRESH_MS))},visible=()=>document.hidden||read();return read(),document.addEventListener(
+"visibilitychange",visible),()=>{ended=!0,clearTimeout(timer),document.removeEventListener("visibilitychange",visible)}},[nodes,wanted])}var STATES={__proto__:null,
+up:{text:"Up",tone:"good"},stopped:{text:"Stopped",tone:"quiet"},unreachable:{text:"Unreachable",tone:"bad"}};function nodeState({state,draining}){return draining&&
+state==="up"?{text:"Draining",tone:"wait"}:STATES[state]||{text:state,tone:"quiet"}}function useNode(id){let{nodes}=useApp(),node=useStore(nodes.all).find(one=>one.
+id===id);return A2(()=>{id&&!node&&nodes.meet(id)},[id,!node]),node}function NodeName({id}){let node=useNode(id);if(!id)return html`<span class="muted not-in-card" title="Its first start chooses a server">–</span>`;
+if(!node)return html`<span class="muted" title=${id}>Unknown</span>`;let state=nodeState(node);return html`<span class="two-lines"><span class="one-line" title=${node.
+name}><${Name}>${node.name}<//></span>${state.tone!=="good"&&html`<span class=${state.tone==="bad"?"sub bad-text":"sub"}>${state.text}</span>`}</span>`}function nodeColumn(rank){
+return{id:"server",label:"Server",min:96,grow:.8,rank,card:!0,draw:({nodeId})=>html`<${NodeName} id=${nodeId} />`}}var NAME="warren.key",memory="";function takeFromAddress(){let[,kind,given]=/^#(code|key)=(.+)$/.exec(location.hash)||[];if(!given)return null;history.replaceState(
 null,"",location.pathname+location.search);let text=given;try{text=decodeURIComponent(given)}catch{}return looksLikeKey(text)?{[kind]:text}:null}function looksLikeKey(text){
 return/^[\x21-\x7e]{1,200}$/.test(text)}async function exchange({key="",code}){return(await new Api(key).post("/session-keys",code?{code}:{})).key}function revoke(key){
 return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}function readKey(){return stored(()=>sessionStorage)||stored(()=>localStorage)||memory}
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-DHY42NF4.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-H3K66SOZ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
@@ -395,8 +407,9 @@ ation"))}catch(problem){problem.status===404?this.installation.set({now:null}):p
 let before=this.installation.value?.now;before&&(now.createdAt<before.createdAt||now.createdAt===before.createdAt&&before.endedAt)||this.installation.set({now})}missing(){
 return this.count.value===0}},NO_BROWSER='No browser is installed on the server. Install one first: in Settings, Browsers, or there with "warren browser install\
 ".';function useInstallation(){let{browsers}=useApp();return A2(()=>{browsers.installation.value||browsers.readInstallation()},[]),useStore(browsers.installation)}
-function useNoStart(){let{browsers,offline}=useApp(),count2=useStore(browsers.count);return useStore(offline)?"Warren does not answer.":count2===0?NO_BROWSER:""}
-function NoBrowser(){let{browsers}=useApp(),count2=useStore(browsers.count);return html`<div role="status" class="no-browser">${count2===0&&html`<div class="notice"><${Icon} name="warning" /><${HowToInstall} /></div>`}</div>`}
+function useNone(){let{browsers,nodes}=useApp(),count2=useStore(browsers.count),all=useStore(nodes.all);return count2===0&&!all.some(({state,browsers:installed})=>state===
+"up"&&installed.length>0)}function useNoStart(){let{offline}=useApp(),none=useNone();return useStore(offline)?"Warren does not answer.":none?NO_BROWSER:""}function NoBrowser(){
+let none=useNone();return html`<div role="status" class="no-browser">${none&&html`<div class="notice"><${Icon} name="warning" /><${HowToInstall} /></div>`}</div>`}
 function HowToInstall(){let{browsers}=useApp(),state=useInstallation();return state&&!state.refused?html`<div class="no-browser-words"><p><strong>No browser is installed on the server.</strong> Profiles cannot start. Install one here: a build of Chrome for Testing, verified.</p><${Install} brief /></div>`:
 html`<div class="no-browser-words">
     <p><strong>No browser is installed on the server.</strong> Profiles cannot start. Run this command there, or install Chrome or Chromium yourself.</p>
@@ -597,7 +610,7 @@ let{all}=this.state.value,ids=new Map(this.state.value.ids);for(let row of rows)
 ids})}};function useList(path,query,on,options){let app=useApp(),rows=w2(()=>new Rows(app.api,path,options),[app,path]),selection=w2(()=>new Selection,[app,path]),asked=JSON.
 stringify(query);return A2(()=>{selection.clear(),rows.show(JSON.parse(asked)).then(()=>app.model.sawWorkspaces(rows.loaded()))},[rows,asked]),A2(()=>{let unwatch=app.
 model.event.watch(event=>event.type==="everything"||event.type==="events.lost"?rows.changed(null,!0):on(event,rows));return()=>{unwatch(),rows.stop()}},[rows]),
-{rows,selection,view:useStore(rows.view)}}function useColumns(name,make){return w2(()=>new Columns(name,make()),[name])}function useSort(params,fallback,order="\
+{rows,selection,view:useStore(rows.view)}}function useColumns(name,make,which){return w2(()=>new Columns(name,make()),[name,which])}function useSort(params,fallback,order="\
 desc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:params.get("order")||(params.get("sort")?"desc":order),onSort:(by,way)=>router.refine(
 {sort:by,order:way})}}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d2(value),timer=T2(0);return A2(()=>setText(now=>now.trim()===value?now:value),[value]),
 A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
@@ -614,7 +627,7 @@ limit}}function diskWords(read,written){return`${bytes(read||0)} read · ${bytes
 count,bytes,sentence,address,proxyName,Icon,Logo,Burrows,PROFILE_STATUS,PROXY_STATUS,SYSTEMS,PROXY_TYPES,stageWords,faultWords,endWords,memoryWords,problemWords,
 problemTitle,Country,countryName,Menu,Status,Ago,Name,Tags,Temporary,ProblemBox,Prose,Notice,Copy,copyText,Empty,Waiting,Dialog,useTold,ConfirmDialog,ProblemDialog,
 Router,href,activityOf,checkMany,CheckAll,Checked,ProxyCache,useProxy,Toasts,ToastArea,Previews,Preview,viewOf,BulkBar,recall,remember,kept,forget,Grid,GridProblem,
-Selection,Chips,FreeFilter,ViewMenu,Refresher,useList,useColumns,useSort,SearchBox,usageWords,diskWords,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,
-saveKey,dropKey,watchKey,AddProxies,CheckDialog,CloneDialog,ExportDialog,FirstRun,ImportDialog,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,
-ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,TemplateDialog,Tile,Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,
-restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};
+Selection,Chips,FreeFilter,ViewMenu,Refresher,useList,useColumns,useSort,SearchBox,Nodes,useSeveral,useFreshNodes,nodeState,useNode,NodeName,nodeColumn,usageWords,
+diskWords,takeFromAddress,looksLikeKey,exchange,revoke,readKey,isOfThisTab,saveKey,dropKey,watchKey,AddProxies,CheckDialog,CloneDialog,ExportDialog,FirstRun,ImportDialog,
+LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,ProxyDialog,ProxyDrawer,ProxyForm,SaveView,SettingsPage,TagBulkDialog,TagDialog,TemplateDialog,Tile,
+Browsers,NO_BROWSER,useInstallation,useNoStart,NoBrowser,start,begin,beginMany,restart,connect,stop,askToDelete,askToDestroy,restore,check,askToDeleteProxy};

@@ -1,8 +1,8 @@
-import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,FreeFilter,Grid,Icon,Logo,Menu,Name,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,
+import{A,Ago,BulkBar,Burrows,Chips,ConfirmDialog,Copy,Country,Dialog,Empty,F,FreeFilter,Grid,Icon,Logo,Menu,Name,NodeName,Notice,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,
 Preview,Problem,ProblemBox,Prose,SYSTEMS,SearchBox,Selection,Status,Store,T,Tags,ToastArea,Toasts,ViewMenu,Waiting,activityOf,address,ago,askToDelete,begin,beginMany,
-bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,number,problemTitle,problemWords,proxyName,
-readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useInstallation,useList,useNoStart,useNow,useProxy,useStore,useTold,
-viewOf,w}from"./part-BSDZRE4Z.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
+bytes,check,checkMany,connect,copyText,count,d,diskWords,endWords,faultWords,forget,href,html,kept,lasting,memoryWords,moment,nodeState,number,problemTitle,problemWords,
+proxyName,readKey,recall,restart,sentence,since,soon,span,stageWords,start,stop,usageWords,useApp,useColumns,useFreshNodes,useInstallation,useList,useNoStart,useNode,
+useNow,useProxy,useSeveral,useStore,useTold,viewOf,w}from"./part-G6MKTQSQ.js";var TIMINGS=[["resolveMs","DNS"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy:proxy2,
 result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy2)}<//>`}
     lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
     <div class="dialog-content"><${CheckResult} result=${result} /></div>
@@ -580,8 +580,8 @@ return"view"}}function fitScale(room,page){return Math.min(room.width/page.width
 width*scale,page.height*scale];return{left:Math.max(0,(room.width-width)/2),top:Math.max(0,(room.height-height)/2),width,height}}function fingersAt([a,b=a]){return{
 x:(a.x+b.x)/2,y:(a.y+b.y)/2,apart:Math.hypot(a.x-b.x,a.y-b.y)}}function pinched({room,page,scale,scroll,from,to}){let fit=fitScale(room,page),ratio=from.apart>0&&
 to.apart>0?to.apart/from.apart:1,wanted=Math.min(Math.max(scale*ratio,fit),Math.max(MOST,fit)),now=wanted<fit*NEARLY?fit:wanted,[before,after]=[placed(room,page,
-scale),placed(room,page,now)],x=(scroll.left+from.x-before.left)/scale,y=(scroll.top+from.y-before.top)/scale,within=(at,whole,seen)=>Math.min(Math.max(at,0),Math.
-max(0,whole-seen));return{scale:now===fit?null:now,scroll:{left:within(x*now+after.left-to.x,after.width,room.width),top:within(y*now+after.top-to.y,after.height,
+scale),placed(room,page,now)],x=(scroll.left+from.x-before.left)/scale,y=(scroll.top+from.y-before.top)/scale,within=(at,whole,seen2)=>Math.min(Math.max(at,0),Math.
+max(0,whole-seen2));return{scale:now===fit?null:now,scroll:{left:within(x*now+after.left-to.x,after.width,room.width),top:within(y*now+after.top-to.y,after.height,
 room.height)}}}var RESIZED_MS=150,SCRIPT_MS=1500,CURSORS=new Set(["default","none","context-menu","help","pointer","progress","wait","cell","crosshair","text","vertical-text",
 "alias","copy","move","no-drop","not-allowed","grab","grabbing","all-scroll","col-resize","row-resize","n-resize","e-resize","s-resize","w-resize","ne-resize","\
 nw-resize","se-resize","sw-resize","ew-resize","ns-resize","nesw-resize","nwse-resize","zoom-in","zoom-out"]),Picture=class{place=new Store(null);#room;#canvas;#link;#zoom;#frame=null;#timer=0;#asked="";#fitted="";#gesture=null;constructor(room,canvas,link,zoom){
@@ -698,12 +698,12 @@ name!=="live"?html`<${Away} ...${{link,phase,home,start:start2,starting}} />`:cr
       ${drives&&html`<button type="button" class="button primary" onClick=${()=>link.send({type:"go",do:"reload"})}><${Icon} name="reload" />Reload</button>`}<//>`:
 hello&&tabs.length===0&&drives?html`<${Card} title="No tab is open"><button type="button" class="button primary" onClick=${()=>link.send({type:"tab",do:"open",url:"\
 about:blank"})}><${Icon} name="plus" />Open a tab</button><//>`:null}function Card({title:title2,children}){return html`<div class="over" role="status"><div class="over-card"><h2>${title2}</h2>${children}</div></div>`}
-function Away({link,phase,home,start:start2,starting}){let again=html`<button type="button" class="button" onClick=${()=>link.connect()}>Try now</button>`,back=home&&
+function Away({link,phase,home,start:start2,starting}){let again2=html`<button type="button" class="button" onClick=${()=>link.connect()}>Try now</button>`,back=home&&
 html`<a class="button" href=${home}>Go to the profiles</a>`,words=phase.words&&html`<p>${phase.words}</p>`;return phase.name==="connecting"?html`<${Card} title="Connecting…"><p class="muted">The picture comes in a moment.</p><//>`:
-phase.name==="lost"?html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again}<//>`:phase.status===
+phase.name==="lost"?html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again2}<//>`:phase.status===
 409?html`<${Card} title="The browser is not running">${start2?html`<p>Its picture shows here once it runs.</p>`:words}
       ${start2&&html`<button type="button" class="button primary" disabled=${starting} onClick=${start2}><${Icon} name="play" />${starting?"Starting…":"Start \
-it"}</button>`}${back}<//>`:phase.status===1e3?html`<${Card} title="The view has ended">${words}${again}${back}<//>`:phase.status===401||phase.status===403?html`<${Card} title="You may not see this">${words}${back}<//>`:
+it"}</button>`}${back}<//>`:phase.status===1e3?html`<${Card} title="The view has ended">${words}${again2}${back}<//>`:phase.status===401||phase.status===403?html`<${Card} title="You may not see this">${words}${back}<//>`:
 html`<${Card} title="This link is over">${words}<p>${home?"The profile or its run is gone.":"It was for one run of the browser. Ask for a new one from whoever g\
 ave it to you."}</p>${back}<//>`}function Speed({link}){let{latency,rate}=useStore(link.meter.shown),roundTrip=useStore(link.roundTrip),about=`From your input t\
 o the changed picture: the middle of the last 30.${roundTrip==null?"":` The link’s round trip: ${span(roundTrip)}.`}`;return html`<p class="live-speed number" title=${about}>${latency==
@@ -732,9 +732,9 @@ data})=>typeof data!="string"&&this.#frame(socket,data),socket.onclose=()=>this.
 ()=>this.#connect(),this.#wait),this.#wait=Math.min(this.#wait*2,LONGEST_WAIT_MS2))}async#frame(socket,data){let seq;try{let length=new DataView(data).getUint16(
 0);({seq}=JSON.parse(new TextDecoder().decode(new Uint8Array(data,2,length)))),await this.#draw(new Blob([new Uint8Array(data,2+length)]))}catch{if(!seq)return}
 this.#ended||socket.readyState!==WebSocket.OPEN||(this.#timer=setTimeout(()=>socket.send(JSON.stringify({type:"ack",seq})),PERIOD_MS))}};function watchTile(api,profileId,canvas,drawn=()=>{}){
-let end=null,timer=0,seen=!1,draw=async blob=>{let bitmap=await createImageBitmap(blob);canvas.width=bitmap.width,canvas.height=bitmap.height,canvas.getContext(
-"2d",{alpha:!1}).drawImage(bitmap,0,0),bitmap.close(),drawn()},changed=()=>{clearTimeout(timer),seen&&!document.hidden?end||=new TileSocket(new KeyAccess(api,profileId,
-!1),sizeOf2(canvas),draw).begin():timer=setTimeout(leave,AWAY_MS)},leave=()=>{end?.(),end=null},observer=new IntersectionObserver(entries=>{seen=entries.at(-1).
+let end=null,timer=0,seen2=!1,draw=async blob=>{let bitmap=await createImageBitmap(blob);canvas.width=bitmap.width,canvas.height=bitmap.height,canvas.getContext(
+"2d",{alpha:!1}).drawImage(bitmap,0,0),bitmap.close(),drawn()},changed=()=>{clearTimeout(timer),seen2&&!document.hidden?end||=new TileSocket(new KeyAccess(api,profileId,
+!1),sizeOf2(canvas),draw).begin():timer=setTimeout(leave,AWAY_MS)},leave=()=>{end?.(),end=null},observer=new IntersectionObserver(entries=>{seen2=entries.at(-1).
 isIntersecting,changed()});return observer.observe(canvas.parentElement),document.addEventListener("visibilitychange",changed),()=>{observer.disconnect(),document.
 removeEventListener("visibilitychange",changed),clearTimeout(timer),leave()}}function sizeOf2(canvas){let{clientWidth,clientHeight}=canvas.parentElement;return{
 width:Math.max(1,Math.round(clientWidth*devicePixelRatio)),height:Math.max(1,Math.round(clientHeight*devicePixelRatio))}}function Tile({profile:profile2}){let{api}=useApp(),
@@ -759,18 +759,19 @@ profile2.lastRun?{body:{withData:!0},hint:"Cookies, history, extensions and save
 ver run, so it has no data yet."}:newest?{body:{snapshotId:newest.id},hint:html`Its browser is running, so they are those of its newest snapshot: <${Ago} time=${newest.
 createdAt} />.`}:{body:null,hint:"Its browser is running, and it has no snapshot yet. Stop it first."}}var PAUSE_MS3=120,FOUND2=6,SETTINGS2=[["keys","Keys","api token scope"],["workspaces","Workspaces","rename quotas"],["templates","Templates","defaults"],["sched\
 ules","Schedules","cron"],["webhooks","Webhooks","events secret deliveries"],["browsers","Browsers","install chrome version"],["extensions","Extensions","add pa\
-ckage"],["server","Server","version pressure disk backup doctor flags"],["activity","Activity","audit log events"],["appearance","Appearance","theme dark light \
-density columns"]];function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[{label:"\
-New profile",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy new create import paste list file",run:()=>app.
-createProxy()},go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),go("Running browsers","running","running",void 0,"runs"),go("Trash","trash",
-"trash",void 0,"deleted"),...SETTINGS2.map(([section,label,words])=>({label:`Settings: ${label}`,icon:"settings",words,run:()=>app.router.go(href("settings",void 0,
-[section]))})),go("Profiles with a dead proxy","warning","profiles",new URLSearchParams({proxyStatus:"dead"})),go("Failed profiles","warning","profiles",new URLSearchParams(
-{status:"failed"})),go("Profiles never started","profiles","profiles",new URLSearchParams({neverStarted:"true"})),{label:"Compact rows",icon:"columns",words:"de\
-nsity",run:()=>app.setDensity("compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"\
-settings",words:"appearance dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearance night",run:()=>app.setTheme("dark")},{label:"\
-System theme",icon:"settings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",icon:"docs",words:"reference help openapi",run:()=>location.
-assign("docs")},{label:"Log out",icon:"leave",words:"sign out",run:()=>app.logOut()}]}function ofProfile(app,profile2){let running=profile2.status==="running",clone={
-label:"Clone",run:()=>app.open(CloneDialog,{profile:profile2})};return{key:profile2.id,label:profile2.name,icon:"profiles",note:profile2.status==="stopped"?"":PROFILE_STATUS[profile2.
+ckage"],["server","Server","version pressure disk backup doctor flags"],["servers","Servers","nodes cluster drain"],["activity","Activity","audit log events"],[
+"appearance","Appearance","theme dark light density columns"]];function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.
+go(href(name,params))});return[{label:"New profile",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add proxies",icon:"plus",words:"a proxy \
+new create import paste list file",run:()=>app.createProxy()},go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),go("Running browsers","runn\
+ing","running",void 0,"runs"),go("Trash","trash","trash",void 0,"deleted"),...SETTINGS2.filter(([section])=>section!=="servers"||app.nodes.all.value.length>1).map(
+([section,label,words])=>({label:`Settings: ${label}`,icon:"settings",words,run:()=>app.router.go(href("settings",void 0,[section]))})),go("Profiles with a dead\
+ proxy","warning","profiles",new URLSearchParams({proxyStatus:"dead"})),go("Failed profiles","warning","profiles",new URLSearchParams({status:"failed"})),go("Pr\
+ofiles never started","profiles","profiles",new URLSearchParams({neverStarted:"true"})),{label:"Compact rows",icon:"columns",words:"density",run:()=>app.setDensity(
+"compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity("comfortable")},{label:"Light theme",icon:"settings",words:"appearan\
+ce dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearance night",run:()=>app.setTheme("dark")},{label:"System theme",icon:"s\
+ettings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",icon:"docs",words:"reference help openapi",run:()=>location.assign("docs")},
+{label:"Log out",icon:"leave",words:"sign out",run:()=>app.logOut()}]}function ofProfile(app,profile2){let running=profile2.status==="running",clone={label:"Clo\
+ne",run:()=>app.open(CloneDialog,{profile:profile2})};return{key:profile2.id,label:profile2.name,icon:"profiles",note:profile2.status==="stopped"?"":PROFILE_STATUS[profile2.
 status]?.text,group:"Profiles",run:()=>app.router.go(href("profiles",void 0,[profile2.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile2.id))},
 {label:"Connect",run:()=>connect(app,profile2)},{label:"Stop",run:()=>stop(app,profile2)},clone]:[{label:"Start",run:()=>start(app,profile2)},clone]}}function ofProxy(app,proxy2){
 return{key:proxy2.id,label:proxyName(proxy2),icon:"proxies",country:proxy2.lastCheck?.country,note:proxy2.status==="dead"?"Dead":"",group:"Proxies",run:()=>app.
@@ -1043,11 +1044,11 @@ eading the data…"}</span>`}
       ${seal==="recipient"&&html`<${Lines} form=${form} name="recipient" label="Recipients" class="mono" placeholder="age1…" hint="One on each line. Whoever has the identity of one of them can open the file." />`}
       ${seal==="unsealed"&&html`<div class="wide"><${Notice}><p>Whoever gets this file is signed in wherever ${profiles.length===1?"this profile is":"these prof\
 iles are"}, and can change what is in it.</p><//></div>
-        <${Tick} form=${form} name="sure" label="Export without a seal" />`}</div><//><//>`}function faultsOf({seal,passphrase,again,recipient}){if(seal==="reci\
-pient")return linesOf(recipient).length?[]:[{location:"query.recipient",message:"Enter a recipient, such as age1…."}];if(seal!=="passphrase")return[];let faults=[];
+        <${Tick} form=${form} name="sure" label="Export without a seal" />`}</div><//><//>`}function faultsOf({seal,passphrase,again:again2,recipient}){if(seal===
+"recipient")return linesOf(recipient).length?[]:[{location:"query.recipient",message:"Enter a recipient, such as age1…."}];if(seal!=="passphrase")return[];let faults=[];
 return[...passphrase.trim()].length<SHORTEST?faults.push({location:"header.X-Warren-Passphrase",message:`Choose a passphrase of at least ${SHORTEST} letters, wi\
 thout spaces at its ends.`}):passphrase!==passphrase.trim()&&faults.push({location:"header.X-Warren-Passphrase",message:"Remove the spaces at its ends."}),passphrase!==
-again&&faults.push({location:"body.again",message:"The two are not the same."}),faults}function address2(profiles,{seal,recipient}){let query=new URLSearchParams;
+again2&&faults.push({location:"body.again",message:"The two are not the same."}),faults}function address2(profiles,{seal,recipient}){let query=new URLSearchParams;
 if(profiles.length>1&&query.set("ids",profiles.map(({id})=>id).join(",")),seal==="unsealed"&&query.set("unsealed","true"),seal==="recipient")for(let one of linesOf(
 recipient))query.append("recipient",one);return`api/v1/profiles/${profiles.length>1?"export":`${encodeURIComponent(profiles[0].id)}/export`}?${query}`}function Running({
 ids=[],profiles}){let names2=profiles.filter(({id})=>ids.includes(id)).map(({name})=>name);return profiles.length<2||!names2.length?null:html`<ul aria-label="Profiles that run">${names2.
@@ -1140,10 +1141,10 @@ first}>
     <${Section} form=${form} title=${fixed?"Notes":"Notes and workspace"} names=${NOTES} summary=${values.notes.trim()?"Written":fixed?"None":workspaceId||"defa\
 ult"}><${NotesFields} form=${form} saved=${!!fixed} /><//>`}var FixedRows=class{view=new Store({total:0,atLeast:!1,problem:null,version:0});#list=[];set(list){this.#list=list,this.view.set({...this.view.value,total:list.
 length,version:this.view.value.version+1})}want(){}async reload(){}at(index){return this.#list[index]}loaded(){return this.#list}async range(from,to){return this.#list.
-slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};function useAnswer(path,query,again=()=>!1){let app=useApp(),[state,setState]=d({data:null,problem:null}),reload=()=>app.api.get(path,query).then(data=>setState(
+slice(from,to+1)}indexOf(id){return this.#list.findIndex(row=>row.id===id)}};function useAnswer(path,query,again2=()=>!1){let app=useApp(),[state,setState]=d({data:null,problem:null}),reload=()=>app.api.get(path,query).then(data=>setState(
 {data,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{reload();let planned=0,unwatch=app.model.event.watch(event=>{event.type!=="\
-everything"&&event.type!=="events.lost"&&!again(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[path]),
-{...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
+everything"&&event.type!=="events.lost"&&!again2(event)||(clearTimeout(planned),planned=setTimeout(reload,200))});return()=>{clearTimeout(planned),unwatch()}},[
+path]),{...state,reload}}function Missing({problem,what,scope="admin"}){return problem?problem.status!==403?html`<${ProblemBox} problem=${problem} />`:html`<${Notice}><p>Your key may not see ${what}. That needs a key with the scope <code>${scope}</code>.</p><//>`:
 null}function idOf({name,domain,path,partitionKey,partitionKeyOpaque}){return JSON.stringify([domain,name,path,partitionKey?[partitionKey.topLevelSite,partitionKey.hasCrossSiteAncestor]:
 0,partitionKeyOpaque?1:0])}function keyOf({name,domain,path,partitionKey}){return{name,domain,path,...partitionKey&&{partitionKey}}}function bare(domain){return domain.
 replace(/^\./,"")}var Jar=class{state=new Store({cookies:null,problem:null,busy:!1,old:!1,at:null});#api;#path;#turn=0;constructor(api,path){this.#api=api,this.#path=
@@ -1203,9 +1204,9 @@ idOf(next)===idOf(cookie))&&jar.has(next)&&errors.push({location:"body.name",mes
 , or choose another name."}),errors.length)throw new Problem(422,{code:"validation_failed",errors},"");return next}function worded2(problem){return problem.status===
 422&&problem.errors.some(({location:location2})=>/^body\.cookies\[0]/.test(location2))&&(problem.errors=faultsOf2(problem.errors.map(({message})=>message))),problem}
 function sameAs(a,b){return JSON.stringify([valuesOf(a),a.expires])===JSON.stringify([valuesOf(b),b.expires])}function EditDialog({cookie,profile:profile2,jar,close}){
-let app=useApp(),[before]=d(()=>valuesOf(cookie)),form=useForm(before),[seen,setSeen]=d(cookie),told=useTold(cookie?"The cookie was not saved":"The cookie was n\
-ot added"),{values}=form,save2=now=>told(async()=>{let next=checked(now,before,cookie,jar);if(seen&&profile2.status==="running"){let there=await jar.now(cookie);
-if(!there||!sameAs(there,seen))throw setSeen(there),meanwhile(there)}let{refused,notices}=await jar.change([next],cookie?[keyOf(cookie)]:[]).catch(problem=>{throw worded2(
+let app=useApp(),[before]=d(()=>valuesOf(cookie)),form=useForm(before),[seen2,setSeen]=d(cookie),told=useTold(cookie?"The cookie was not saved":"The cookie was \
+not added"),{values}=form,save2=now=>told(async()=>{let next=checked(now,before,cookie,jar);if(seen2&&profile2.status==="running"){let there=await jar.now(cookie);
+if(!there||!sameAs(there,seen2))throw setSeen(there),meanwhile(there)}let{refused,notices}=await jar.change([next],cookie?[keyOf(cookie)]:[]).catch(problem=>{throw worded2(
 problem)});if(refused.length)throw new Problem(422,{code:"cookie_refused",title:"The browser did not take it",detail:`${refused.map(({reason})=>reason).join(" ")}\
  Nothing was changed.`},"");app.toasts.say({text:`${cookie?"Saved":"Added"} ${next.name||"the cookie"} of ${next.domain}.`,more:notices.map(({message})=>message).
 join(" "),tone:notices.length?"wait":"good"}),close()}),foot=html`<button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${form.
@@ -1449,11 +1450,13 @@ effect when the browser starts next.":void 0} />
 read=()=>document.hidden||api.get(`${path}/runs`,{limit:1},{signal:ending.signal}).then(({data})=>setUsage(data[0]?.usage??null),()=>{});read();let timer=setInterval(
 read,USAGE_MS);return()=>{ending.abort(),clearInterval(timer)}},[running,path]),usage}function usagePairs(usage){if(!usage)return[];let{words,most,more:more2,near}=usageWords(
 usage);return[["Uses",words&&html`<span class=${near?"number bad-text":"number"} title=${more2}>${words}</span>`],["Most so far",most&&html`<span class="number">${most}</span>`],
-["Disk",usage.readBytes!=null&&html`<span class="number">${diskWords(usage.readBytes,usage.writeBytes)}</span>`]]}function Overview({profile:profile2,path}){let app=useApp(),now=useNow(),proxy2=useProxy(profile2.proxyId),explained=useExplain(profile2,path).data,{run,lastRun,
-status}=profile2,running=status==="running",exit=running?run?.proxy:proxy2?.status==="alive"?proxy2.lastCheck:null,findings=explained?.findings||[],warnings=warningWords(
-running&&run?.warnings||[],findings),usage=useRunUsage(running,path),pending=pendingWords(running&&run?.pending||[]);return html`
+["Disk",usage.readBytes!=null&&html`<span class="number">${diskWords(usage.readBytes,usage.writeBytes)}</span>`]]}function Overview({profile:profile2,path}){let app=useApp(),now=useNow(),proxy2=useProxy(profile2.proxyId),several=useSeveral(),node2=useNode(profile2.nodeId),explained=useExplain(
+profile2,path).data,{run,lastRun,status}=profile2,running=status==="running",exit=running?run?.proxy:proxy2?.status==="alive"?proxy2.lastCheck:null,findings=explained?.
+findings||[],warnings=warningWords(running&&run?.warnings||[],findings),usage=useRunUsage(running,path),pending=pendingWords(running&&run?.pending||[]);return html`
     ${profile2.proxyMissing&&html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
     ${!running&&proxy2?.status==="dead"&&html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy2.lastCheck?.error)?.happened}</p><//>`}
+    ${several&&node2&&node2.state!=="up"&&html`<${Notice}><p>Its data are on the server <${Name}>${node2.name}<//>, which ${node2.state==="stopped"?"is stopped":
+"does not answer"}. It starts again when that server is back.</p><//>`}
     ${!running&&lastRun?.reason==="out_of_memory"&&html`<${Notice}><p><strong>It ran out of memory.</strong> ${memoryWords(lastRun.memory)}</p><//>`}
     ${findings.length>0&&html`<${Notice}><${Findings} profile=${profile2} findings=${findings} /><//>`}
     ${warnings.length>0&&html`<${Notice}><ul>${warnings.map(({code,text:text3})=>html`<li key=${code}>${text3}</li>`)}</ul><//>`}
@@ -1465,8 +1468,9 @@ profile2.proxyId?"…":"None (direct connection)"],["Exit IP",exit?.exitIp&&html
 ne",running&&run?.effective?.timezone],["Languages",running&&[].concat(run?.effective?.locale||[]).join(", ")],...usagePairs(usage),["Running for",running&&run?.
 startedAt&&lasting(run.startedAt,now)],["Last run",!running&&(lastRun?html`${endWords(lastRun)} <${Ago} time=${lastRun.endedAt||lastRun.startedAt} />`:"Never st\
 arted")],["Tags",profile2.tags?.length>0&&html`<${Tags} tags=${profile2.tags} most=${20} choose=${tag=>app.router.refine({tag})} />`],["Notes",profile2.notes&&html`<bdi class="prose-lines">${profile2.
-notes}</bdi>`],["On disk",profile2.diskBytes>0&&bytes(profile2.diskBytes)],["Created",html`<${Ago} time=${profile2.createdAt} />`],["Workspace",html`<bdi>${profile2.
-workspaceId}</bdi>`],["ID",html`<span class="mono">${profile2.id}</span>`],["Activity",html`<a href=${activityOf(profile2.id)}>Who did what with it</a>`]]} />
+notes}</bdi>`],["Server",several&&(profile2.nodeId?html`<${NodeName} id=${profile2.nodeId} />`:"None yet: its first start chooses one")],["On disk",profile2.diskBytes>
+0&&bytes(profile2.diskBytes)],["Created",html`<${Ago} time=${profile2.createdAt} />`],["Workspace",html`<bdi>${profile2.workspaceId}</bdi>`],["ID",html`<span class="mono">${profile2.
+id}</span>`],["Activity",html`<a href=${activityOf(profile2.id)}>Who did what with it</a>`]]} />
     ${status==="failed"&&lastRun?.lines?.length>0&&html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0" role="group" aria-label="The browser’s last lines">${lastRun.
 lines.join(`
 `)}</pre></section>`}`}function Runs({profile:profile2,path,object,rows}){let list=useList2(`${path}/runs`,{limit:30},event=>isOf(profile2.id,event)&&/^run\.(started|ended|fallback|updated)$/.
@@ -1519,13 +1523,13 @@ busy||offline}>${form.busy?"One moment…":"Create link"}</button>`;return html`
       <${Text} form=${form} name="name" label="For" optional wide placeholder="Ana, support" />
       <${Choice} form=${form} name="rights" member="readonly" label="They can" options=${[["view","Watch only"],["drive","Watch and control"]]} />
       <${Choice} form=${form} name="hours" member="expiresInMs" label="It expires" options=${EXPIRIES} />
-    </div><div>${foot}</div><//>`}function Made({made,again}){return html`<section class="panel made" role="status"><h3>${made.readonly?"Link to watch":"Link to\
- watch and control"}</h3>
+    </div><div>${foot}</div><//>`}function Made({made,again:again2}){return html`<section class="panel made" role="status"><h3>${made.readonly?"Link to watch":"\
+Link to watch and control"}</h3>
     <p class="hint">Copy it now. It is not shown again.</p>
     <${Address} label="Live view" text=${made.liveUrl} />
     ${made.wsEndpoint&&html`<${Address} label="CDP over WebSocket" text=${made.wsEndpoint} />`}
     ${made.cdpUrl&&html`<${Address} label="CDP over HTTP" text=${made.cdpUrl} />`}
-    <div><button type="button" class="button small" onClick=${again}>Create another</button></div></section>`}function Link({one,path,list,gone}){let app=useApp(),
+    <div><button type="button" class="button small" onClick=${again2}>Create another</button></div></section>`}function Link({one,path,list,gone}){let app=useApp(),
 now=useNow(),{id,name,readonly,files,createdAt,expiresAt}=one,revoke=()=>app.open(ConfirmDialog,{title:"Revoke this link?",verb:"Revoke",work:async()=>{await app.
 api.delete(`${path}/capabilities/${encodeURIComponent(id)}`),gone(),await list.reload()},children:html`<p>Whoever uses it is disconnected at once. The link cannot be made valid again.</p>`}),
 rights=`${readonly?"Watch only":"Watch and control"}${files?", and files of the server":""}`;return html`<li class="line-item"><span class="two-lines"><span class="title">${name?
@@ -1604,8 +1608,8 @@ ed`}</span>
       <span class="muted">${moment(result.startedAt)} · ${span(result.durationMs)}</span></p>
     ${result.warnings.length>0&&html`<${Notice}><ul>${warningWords(result.warnings,[]).map(({code,text:text3})=>html`<li key=${code}>${text3}</li>`)}</ul><//>`}
     <table class="plain-table is-words"><caption class="visually-hidden">Ways out that were tried</caption><thead><tr><th scope="col">Way out</th><th scope="col">Result</th><th scope="col">What was seen</th></tr></thead>
-      <tbody>${sorted2.map(({channel,passed,seen})=>html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel]||channel}</th>
-        <td><span class=${passed?"good-text":"bad-text"}>${passed?"Closed":"Not closed"}</span></td><td class="muted">${seen?sentence(seen):"–"}</td></tr>`)}</tbody></table></div>`}
+      <tbody>${sorted2.map(({channel,passed,seen:seen2})=>html`<tr key=${channel}><th scope="row" title=${channel}>${CHANNELS[channel]||channel}</th>
+        <td><span class=${passed?"good-text":"bad-text"}>${passed?"Closed":"Not closed"}</span></td><td class="muted">${seen2?sentence(seen2):"–"}</td></tr>`)}</tbody></table></div>`}
 function Pictures({profile:profile2,path}){let app=useApp(),[busy,setBusy]=d(""),[problem,setProblem]=d(null),now=useNow(),running=profile2.status==="running",save2=(what,address3,ending)=>async()=>{
 setBusy(what),setProblem(null);try{let response=await app.api.open("GET",`api/v1${path}/${address3}`);saveBlob(await response.blob(),fileName2(profile2.name,now,
 ending))}catch(fault2){setProblem(fault2)}setBusy("")};return html`<section><h3>Picture of the page</h3><p class="hint">${running?"Of the tab in front.":"Start \
@@ -1666,7 +1670,7 @@ version.first:void 0}>
     <${Labels} form=${form} proxy=${proxy2} />
   <//>`}function Existing({id}){let proxy2=useProxy(id);return proxy2&&html`<p>Its name is <${Name}>${proxyName(proxy2)}<//>.</p>`}function Parts({form,proxy:proxy2}){
 let{values}=form,saved=proxy2?.hasPassword&&!values.forget,moved=saved&&!values.password&&isElsewhere(proxy2,values),asked=moved&&"The saved password belongs to\
- the old server. Type it again for this one, or remove it. Only a key that may read passwords can keep it.",again=form.faults("password").some(fault2=>fault2.message.
+ the old server. Type it again for this one, or remove it. Only a key that may read passwords can keep it.",again2=form.faults("password").some(fault2=>fault2.message.
 startsWith("Type the password again"));return html`<div class="fields">
     <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)}
       hint=${values.type==="socks4"&&"SOCKS4 has a user name only, no password."} />
@@ -1675,7 +1679,7 @@ startsWith("Type the password again"));return html`<div class="fields">
     <${Text} form=${form} name="username" label="User name" optional autocomplete="off" />
     ${values.type!=="socks4"&&html`<${Text} form=${form} name="password" label="Password" optional type="password" autocomplete="new-password"
       placeholder=${moved?"Type it again":saved?"Saved. Type to replace it.":""} hint=${asked}
-      say=${again&&"Type the password again. The saved one is not sent to another server."} />`}
+      say=${again2&&"Type the password again. The saved one is not sent to another server."} />`}
     ${values.type!=="socks4"&&proxy2?.hasPassword&&html`<label class="tick wide"><input type="checkbox" checked=${form.values.forget} onChange=${event=>form.set(
 "forget",event.currentTarget.checked)} />
       <span>Remove the saved password</span></label>`}
@@ -1730,8 +1734,8 @@ checkedAt).toDateString())).size,format=new Intl.DateTimeFormat(void 0,days>1?{d
 checks}){let turns=[];for(let{ok,exitIp,country,countryName,checkedAt}of checks){if(!ok||!exitIp)continue;let last=turns.at(-1);last?.exitIp===exitIp?Object.assign(
 last,{from:checkedAt,seen:last.seen+1}):turns.push({exitIp,country,countryName,from:checkedAt,to:checkedAt,seen:1})}return turns.length?html`<section><h3>${turns.
 length===1?"Exit":`Exits: ${turns.length} in turn`}</h3>
-    <ul class="event-list">${turns.slice(0,LISTED2).map(({exitIp,country,countryName,from,to,seen})=>html`<li key=${to} class="event-line"><span class="with-flag"><${Country} code=${country} name=${countryName} /><span class="number">${exitIp}</span></span>
-      <span class="event-what"></span><span class="muted">${count(seen,"check")}</span><span class="muted event-when">${seen>1?"since ":""}<${Ago} time=${from} /></span></li>`)}</ul></section>`:
+    <ul class="event-list">${turns.slice(0,LISTED2).map(({exitIp,country,countryName,from,to,seen:seen2})=>html`<li key=${to} class="event-line"><span class="with-flag"><${Country} code=${country} name=${countryName} /><span class="number">${exitIp}</span></span>
+      <span class="event-what"></span><span class="muted">${count(seen2,"check")}</span><span class="muted event-when">${seen2>1?"since ":""}<${Ago} time=${from} /></span></li>`)}</ul></section>`:
 null}var LISTED3=50,PAGE2=200;function Profiles({proxy:proxy2}){let app=useApp(),[state,setState]=d({list:null,problem:null});A(()=>{let read=()=>app.api.get("/profi\
 les",{proxyId:proxy2.id,sort:"name",order:"asc",limit:LISTED3,page:1}).then(list2=>setState({list:list2,problem:null}),problem2=>setState(before=>({...before,problem:problem2})));
 read();let planned=0,unwatch=app.model.event.watch(({type})=>{type!=="everything"&&type!=="events.lost"&&!type.startsWith("profile.")||(clearTimeout(planned),planned=
@@ -1817,7 +1821,7 @@ label})=>{app.saveView({label:label.trim(),params}),close()}} foot=${html`
 brief}){let{api,browsers}=useApp(),state=useInstallation(),form=useForm({version:ownMajor()}),now=state?.now,running=!!(now&&!now.endedAt),root=T(null),before=T(
 null);if(A(()=>{before.current!==null&&before.current!==running&&document.activeElement===document.body&&root.current?.querySelector("button, input")?.focus(),state&&
 (before.current=running)},[running,!!state]),A(()=>{now?.status==="done"&&form.set("version","")},[now?.endedAt]),!state||state.refused)return null;let install=async({
-version})=>browsers.sawInstallation(await api.post("/browsers",{version:version.trim()})),submit=event=>{event.preventDefault(),form.send(install)},again=()=>form.
+version})=>browsers.sawInstallation(await api.post("/browsers",{version:version.trim()})),submit=event=>{event.preventDefault(),form.send(install)},again2=()=>form.
 send(()=>install(now));return html`<div class="install" ref=${root} aria-live=${brief?"off":void 0}>
     ${running?html`<${Progress} now=${now} />`:html`<form class="install-form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
       <${Text} form=${form} name="version" label="Version" inputmode="decimal" maxlength="23" placeholder="131" />
@@ -1827,7 +1831,7 @@ send(()=>install(now));return html`<div class="install" ref=${root} aria-live=${
     <div role="status" class="install-end">${now?.status==="done"&&html`<p class="good-text"><${Icon} name="check" />${now.browser.product} ${now.browser.version} is installed.</p>`}
       ${now?.error?.code==="installation_cancelled"&&html`<p class="muted">The installation of version ${now.version} was cancelled. Nothing was installed.</p>`}</div>
     ${now?.status==="failed"&&now.error.code!=="installation_cancelled"&&!form.problem&&html`<${ProblemBox} problem=${new Problem(now.error.status,now.error,"")}>
-      <p><button type="button" class="button small" disabled=${form.busy} onClick=${again}><${Icon} name="reload" />Try ${now.version} again</button></p><//>`}
+      <p><button type="button" class="button small" disabled=${form.busy} onClick=${again2}><${Icon} name="reload" />Try ${now.version} again</button></p><//>`}
   </div>`}function Progress({now}){let app=useApp(),cancel=()=>app.during("installation",()=>app.api.delete("/browsers/installation").catch(problem=>app.fail("T\
 he installation was not cancelled",problem))),{step,doneBytes,totalBytes,version}=now,known=step!=="looking"&&totalBytes>0,title2=`Installing version ${version}`;
 return html`<section class="install-progress" aria-label=${title2}>
@@ -2168,7 +2172,47 @@ toasts.say({text:keys.length===1?`${keys[0].name} is revoked.`:`${number(keys.le
 html`<p class="bad-text"><strong>This page is logged in with ${keys.length===1?"this key":"one of them"}.</strong> You are logged out at once.</p>`}
       <p>${keys.length===1?html`Whoever uses <${Name}>${keys[0].name}<//> is refused from now on.`:"Whoever uses them is refused from now on."} Live views and clients that came with ${keys.
 length===1?"it":"them"} are cut off. This cannot be undone.</p>
-      ${used&&html`<p class="muted">Last used <${Ago} time=${used} />.</p>`}`})}var ACTIONS_OF=[["start","Start profiles"],["stop","Stop profiles"],["snapshot","Keep snapshots of profiles"],["check","Check proxies"],["rotate","Change the ex\
+      ${used&&html`<p class="muted">Last used <${Ago} time=${used} />.</p>`}`})}var NOTHING2=html`<span class="muted not-in-card">–</span>`,SOON=5,MINUTE=60;function seen(seconds){if(seconds>=SOON&&seconds<MINUTE)return`${Math.round(seconds)}\
+ s ago`;let now=Date.now();return ago(new Date(now-1e3*seconds).toISOString(),now)}var COLUMNS3=[{id:"name",label:"Server",min:200,grow:2,always:!0,draw:node2=>html`<${NameCell2} node=${node2} />`},
+{id:"state",label:"State",width:124,rank:1,card:!0,draw:node2=>html`<span class="two-lines"><${Status} of=${nodeState(node2)} />${node2.draining&&node2.state!==
+"up"&&html`<span class="sub">Draining</span>`}</span>`},{id:"running",label:"Running",width:100,numeric:!0,rank:2,card:!0,draw:({running,maxRunning})=>html`<span title="Browsers that run there, and may run at once">${number(
+running)}${maxRunning!==null&&html`<span class="muted"> of ${number(maxRunning)}</span>`}<span class="in-card"> running</span></span>`},{id:"pressure",label:"Pr\
+essure",width:96,numeric:!0,rank:3,card:!0,draw:({state,pressure})=>state==="up"?html`<span title="What the machine has least of: processor, memory or places for browsers">${number(
+pressure)} %<span class="in-card"> busy</span></span>`:NOTHING2},{id:"labels",label:"Labels",min:120,grow:1.2,rank:4,draw:({labels})=>html`<${Tags} tags=${Object.
+entries(labels).map(([name,value])=>`${name}=${value}`)} most=${2} />`},{id:"seen",label:"Seen",width:116,rank:5,draw:({seenSecondsAgo:s,startedAt})=>html`<span class="muted number" title=${`\
+Started ${moment(startedAt)}`}>${seen(s)}</span>`},{id:"version",label:"Version",width:110,rank:6,draw:({version})=>html`<span class="one-line" title=${version}>${version}</span>`},
+{id:"browsers",label:"Browsers",min:120,grow:1,rank:7,hidden:!0,draw:({browsers})=>html`<span class="one-line">${browsers.map(({version})=>version).join(", ")||
+"None"}</span>`},{id:"id",label:"ID",width:292,rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function NameCell2({node:{name,address:address3,
+self}}){return html`<span class="two-lines"><span class="with-mark"><span class="title" title=${name}><${Name}>${name}<//></span>${self&&html`<span class="mark" title="The server that answers this page">This page</span>`}</span>
+    <span class="sub" title=${address3}>${address3}</span></span>`}function useMayChange(){let{api}=useApp(),[may2,setMay]=d(!1);return A(()=>{api.get("/keys",{
+limit:1}).then(()=>setMay(!0),()=>{})},[]),may2}function Nodes(){let app=useApp(),all=useStore(app.nodes.all),[problem,setProblem]=d(null);useFreshNodes(!0,setProblem);
+let mayChange=useMayChange(),rows=w(()=>new FixedRows,[]),selection=w(()=>new Selection,[]);A(()=>rows.set(all),[all]);let columns=useColumns("nodes",()=>COLUMNS3),
+show=({id})=>app.router.go(href("profiles",new URLSearchParams({nodeId:id})));return html`
+    <div class="settings-head"><p class="lead">The servers that share the database. A profile runs on the one that has its data.${mayChange?"":" To drain and re\
+move them you need a key with the scope admin that sees all workspaces."}</p>
+      <div class="tools"><${ViewMenu} columns=${columns} /></div></div>
+    <${Missing} problem=${problem} what="the servers" scope="read" />
+    ${all.length?html`<div class="page-body"><${Grid} label="Servers" ...${{rows,columns,selection}} ticks=${!1} open=${show} what=${({name})=>name} tone=${({state})=>state===
+"up"?"":"is-over"}
+      actionsWidth=${mayChange?144:60} actions=${node2=>html`<${Actions2} ...${{node:node2,mayChange,show}} />`} /></div>`:!problem&&html`<${Waiting} />`}
+    <p class="visually-hidden" role="status">${all.length>0&&count(all.length,"server")}</p>`}function Actions2({node:node2,mayChange,show}){let app=useApp(),busy=useStore(
+app.busy).has(node2.id),{name,draining}=node2;return html`<div class="actions">
+    ${mayChange&&html`<button type="button" class="button small" disabled=${busy} aria-label=${`${draining?"Undrain":"Drain"} ${name}`} onClick=${()=>draining?undrain(
+app,node2):askToDrain(app,node2)}>${draining?"Undrain":"Drain"}</button>`}
+    <${Menu} label=${`More for ${name}`} items=${[{label:"Show its profiles",icon:"profiles",run:()=>show(node2)},mayChange&&{label:"Activity",icon:"activity",run:()=>app.
+router.go(activityOf(node2.id))},mayChange&&node2.state!=="up"&&{label:"Remove",icon:"trash",danger:!0,run:()=>askToRemove(app,node2)}]} /></div>`}function again(app){
+return app.nodes.read().catch(()=>{})}function undrain(app,{id,name}){return app.during(id,async()=>{try{await app.api.post(`/nodes/${encodeURIComponent(id)}/un\
+drain`),app.toasts.say({text:`${name} takes starts again.`,tone:"good"})}catch(problem){app.fail(`${name} still takes no starts`,problem)}await again(app)})}function askToDrain(app,{
+id,name}){app.open(ConfirmDialog,{title:"Drain this server?",verb:"Drain",tone:"primary",work:async()=>{await app.api.post(`/nodes/${encodeURIComponent(id)}/dra\
+in`),app.toasts.say({text:`${name} takes no new starts.`}),await again(app)},children:html`<p><${Name}>${name}<//> takes no new starts, over its restarts too, until you undrain it. What runs there goes on.</p>
+      <p>Profiles whose data it has cannot start meanwhile. Those without a server go to others.</p>`})}function askToRemove(app,node2){let forget3={current:!1};
+app.open(ConfirmDialog,{title:"Remove this server?",verb:"Remove",work:async()=>{await app.api.delete(`/nodes/${encodeURIComponent(node2.id)}`,{forget:forget3.current?
+"true":""}).catch(problem=>{if(problem.status!==404)throw problem}),app.toasts.say({text:`Removed the server ${node2.name}.`}),await again(app)},children:html`<${WhatGoes} ...${{
+node:node2,forget:forget3}} />`})}function WhatGoes({node:{id,name,seenSecondsAgo},forget:forget3}){let{api}=useApp(),[profiles,setProfiles]=d(null),box=T(null);
+return A(()=>{api.get("/profiles",{nodeId:id,limit:1,page:1}).then(({total})=>setProfiles(total),()=>{})},[]),html`<p>Only for a server that does not come back. <${Name}>${name}<//> was last seen ${seen(
+seenSecondsAgo)}. Its runs count as lost.</p>
+    ${profiles>0&&html`<p>It has the data of ${count(profiles,"profile")}. ${profiles===1?"It waits":"They wait"} for the server, unless you give the data up.</p>`}
+    <label class="tick"><input type="checkbox" ref=${box} onChange=${()=>{forget3.current=box.current.checked}} /> Give up the data. The profiles start anew on other servers, without their logins.</label>`}var ACTIONS_OF=[["start","Start profiles"],["stop","Stop profiles"],["snapshot","Keep snapshots of profiles"],["check","Check proxies"],["rotate","Change the ex\
 its of proxies"]],WHEN=[["cron","At certain times"],["every","At an interval"]];function ofProxies(action){return action==="check"||action==="rotate"}function toForm2(schedule2,workspace3=""){
 let s=schedule2||{};return{name:s.name||"",workspaceId:s.workspaceId||workspace3,when:s.everyMs==null?"cron":"every",cron:s.cron||"",timeZone:s.timeZone||(schedule2?
 "":Intl.DateTimeFormat().resolvedOptions().timeZone||"UTC"),everyMs:s.everyMs==null?"":String(Number((s.everyMs/6e4).toFixed(6))),action:s.action||"start",by:s.
@@ -2227,21 +2271,21 @@ form,fixed}){let{values}=form,proxies=ofProxies(values.action),what=proxies?"pro
     <${Tick} form=${form} name="catchUp" label="Make up for missed runs" hint="Once, if no server ran or the machine slept when it was due." />
     <${Tick} form=${form} name="enabled" label="Enabled" />
     ${!fixed&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" hint="It cannot be changed later." />`}
-  </div>`}function Ids({form,member,label}){return html`<${Lines} form=${form} name="ids" member=${member} label=${label} rows=${3} hint="One per line. The column ID of the list has them." />`}var NOTHING2=html`<span class="muted not-in-card">–</span>`,COLUMNS3=[{id:"name",label:"Schedule",min:150,grow:2,always:!0,draw:({name})=>html`<span class="title" title=${name}><${Name}>${name}<//></span>`},
+  </div>`}function Ids({form,member,label}){return html`<${Lines} form=${form} name="ids" member=${member} label=${label} rows=${3} hint="One per line. The column ID of the list has them." />`}var NOTHING3=html`<span class="muted not-in-card">–</span>`,COLUMNS4=[{id:"name",label:"Schedule",min:150,grow:2,always:!0,draw:({name})=>html`<span class="title" title=${name}><${Name}>${name}<//></span>`},
 {id:"what",label:"What",min:150,grow:1.6,rank:2,card:!0,draw:schedule2=>html`<bdi class="one-line" title=${whatWords(schedule2)}>${whatWords(schedule2)}</bdi>`},
 {id:"when",label:"When",min:130,grow:1.2,rank:4,draw:schedule2=>html`<bdi class="one-line" title=${whenWords(schedule2)}>${whenWords(schedule2)}</bdi>`},{id:"ne\
 xt",label:"Next",width:142,rank:3,card:!0,draw:({nextRuns,enabled})=>nextRuns.length?html`<time class="number" datetime=${nextRuns[0]} title=${nextRuns.map(moment).
 join(`
 `)}>${soon(nextRuns[0])}</time>`:html`<span class="muted">${enabled?"Nothing":"Off"}</span>`},{id:"last",label:"Last result",min:130,grow:1.2,rank:1,card:!0,draw:({
-lastRun})=>lastRun?html`<span class="one-line" title=${outcomeWords(lastRun)}><${Status} of=${OUTCOMES[lastRun.status]||OUTCOMES.failed} /></span>`:NOTHING2},{id:"\
-ran",label:"Last run",width:118,rank:5,draw:({lastRun})=>lastRun?html`<span class="muted"><${Ago} time=${lastRun.at} /></span>`:NOTHING2},{id:"left",label:"Did \
+lastRun})=>lastRun?html`<span class="one-line" title=${outcomeWords(lastRun)}><${Status} of=${OUTCOMES[lastRun.status]||OUTCOMES.failed} /></span>`:NOTHING3},{id:"\
+ran",label:"Last run",width:118,rank:5,draw:({lastRun})=>lastRun?html`<span class="muted"><${Ago} time=${lastRun.at} /></span>`:NOTHING3},{id:"left",label:"Did \
 not run",width:104,numeric:!0,rank:6,draw:schedule2=>schedule2.missed+schedule2.skipped?html`<span title=${leftOutWords(schedule2)}>${number(schedule2.missed+schedule2.
-skipped)}</span>`:NOTHING2},{id:"workspace",label:"Workspace",width:130,rank:7,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},{id:"id",
+skipped)}</span>`:NOTHING3},{id:"workspace",label:"Workspace",width:130,rank:7,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},{id:"id",
 label:"ID",width:292,rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function whatWords({action,tag,profileIds,proxyIds}){let which=tag!=null?
 `tag ${tag}`:profileIds?count(profileIds.length,"profile"):count(proxyIds.length,"proxy","proxies");return`${ACTIONS_OF.find(([value])=>value===action)?.[1]??action}\
 : ${which}`}function whenWords({cron,timeZone,everyMs}){return everyMs==null?`${cron} (${timeZone})`:`Every ${span(everyMs)}`}function Schedules({params}){let app=useApp(),
 workspaceId=useStore(app.model.workspace),search=params.get("search")||"",{rows,selection,view}=useList("/schedules",{workspaceId,search},({type},list)=>type.startsWith(
-"schedule.")&&list.changed(null,!0)),columns=useColumns("schedules",()=>COLUMNS3),{total,problem}=view,reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(
+"schedule.")&&list.changed(null,!0)),columns=useColumns("schedules",()=>COLUMNS4),{total,problem}=view,reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(
 ScheduleDialog,{done:reload}),edit=schedule2=>app.open(ScheduleDialog,{schedule:schedule2,done:reload});return html`
     <div class="settings-head"><p class="lead">A schedule starts, stops or keeps profiles, or checks proxies, while the server runs. It never overlaps itself.</p>
       <div class="tools">${(total>0||search)&&html`<${SearchBox} value=${search} label="Search schedules" change=${text3=>app.router.refine({search:text3},{replace:!0})} /><${ViewMenu} columns=${columns} />`}
@@ -2277,8 +2321,9 @@ null} />
     </div><p class="load-words"><${Status} of=${now.accepting?{text:"Ready for more browsers",tone:"good"}:{text:"Further starts wait",tone:"wait"}} />${waits&&
 html`<span class="muted">${waits}.</span>`}</p></section>`}function Gauge({label,value,more:more2,share}){return html`<div class="gauge"><p class="gauge-label">${label}</p><p class="gauge-value number">${value}</p><p class="gauge-more">${more2}</p>
     ${share!==null&&html`<meter class="gauge-bar" min="0" max="1" high="0.85" value=${Math.min(1,share)} aria-label=${`${label} in use`}>${Math.round(share*100)} %</meter>`}</div>`}
-function About({server}){let now=useNow(),{version,go,commit}=server.version;return html`<section class="settings-part"><h2>This server</h2><${Facts} pairs=${[[
-"Version",html`${version}${commit&&commit!=="unknown"?html` <span class="muted mono">${commit.slice(0,12)}</span>`:""}`],["Built with",go],["Running for",html`<time datetime=${server.
+function About({server}){let now=useNow(),{version,go,commit}=server.version,nodes=useStore(useApp().nodes.all);return html`<section class="settings-part"><h2>This server</h2><${Facts} pairs=${[
+["Name",nodes.length>1&&html`<bdi>${nodes.find(({self})=>self)?.name}</bdi> <a href=${href("settings",void 0,["servers"])}>of ${count(nodes.length,"server")}</a>`],
+["Version",html`${version}${commit&&commit!=="unknown"?html` <span class="muted mono">${commit.slice(0,12)}</span>`:""}`],["Built with",go],["Running for",html`<time datetime=${server.
 startedAt} title=${moment(server.startedAt)}>${lasting(server.startedAt,now)}</time>`],["Listens on",html`<span class="mono">${server.address}</span>`],["Data f\
 older",html`<span class="with-copy"><span class="mono">${server.dataFolder}</span><${Copy} text=${server.dataFolder} label="Copy the data folder" /></span>`]]} /></section>`}
 var NAMES={__proto__:null,browser:"Browser",browsers:"Versions",sandbox:"Sandbox",isolation:"Isolation",files:"Files",display:"Display",clock:"Clock",disk:"Disk",
@@ -2296,16 +2341,16 @@ changed.length)}</button>
     ${shown.length===0?html`<p>Everything is at its default.</p>`:html`<div class="table-box" tabindex="0" role="region" aria-label="Settings in force"><table class="plain-table"><thead><tr><th scope="col">Flag</th><th scope="col">Value</th><th scope="col">What it does</th></tr></thead>
       <tbody>${shown.map(({name,values,changed:other,help,default:byDefault})=>html`<tr key=${name}><th scope="row"><code>--${name}</code></th>
         <td class=${other?"value-cell":"value-cell muted"}>${values.length?values.map(value=>html`<code key=${value} class="path">${value}</code>`):"–"}${other&&
-byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING3=html`<span class="muted not-in-card">–</span>`,ITS_OWN=["id","workspaceId","name","createdAt","updatedAt"],COLUMNS4=[{id:"name",label:"Template",
+byDefault?html`<span class="hint">Default: ${byDefault}</span>`:""}</td><td class="muted wide-cell">${help}</td></tr>`)}</tbody></table></div>`}</section>`}var NOTHING4=html`<span class="muted not-in-card">–</span>`,ITS_OWN=["id","workspaceId","name","createdAt","updatedAt"],COLUMNS5=[{id:"name",label:"Template",
 min:190,grow:2.4,always:!0,draw:({name})=>html`<span class="title" title=${name}><${Name}>${name}<//></span>`},{id:"os",label:"System",width:112,rank:3,card:!0,
-draw:({os})=>os?SYSTEMS[os]:NOTHING3},{id:"proxy",label:"Proxy",min:160,grow:1.4,rank:1,draw:({proxies,proxyId})=>proxies?html`<bdi class="one-line" title=${dealtWords(
-proxies)}>${dealtWords(proxies)}</bdi>`:proxyId?"All the same":NOTHING3},{id:"tags",label:"Tags",min:110,grow:1,rank:4,draw:({tags})=>tags?.length?html`<${Tags} tags=${tags} />`:
-NOTHING3},{id:"settings",label:"Settings",width:96,numeric:!0,rank:2,card:!0,draw:template2=>html`${number(settingsOf(template2))}<span class="in-card"> ${settingsOf(
+draw:({os})=>os?SYSTEMS[os]:NOTHING4},{id:"proxy",label:"Proxy",min:160,grow:1.4,rank:1,draw:({proxies,proxyId})=>proxies?html`<bdi class="one-line" title=${dealtWords(
+proxies)}>${dealtWords(proxies)}</bdi>`:proxyId?"All the same":NOTHING4},{id:"tags",label:"Tags",min:110,grow:1,rank:4,draw:({tags})=>tags?.length?html`<${Tags} tags=${tags} />`:
+NOTHING4},{id:"settings",label:"Settings",width:96,numeric:!0,rank:2,card:!0,draw:template2=>html`${number(settingsOf(template2))}<span class="in-card"> ${settingsOf(
 template2)===1?"setting":"settings"}</span>`},{id:"workspace",label:"Workspace",width:130,rank:6,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},
 {id:"updated",label:"Changed",width:118,rank:5,draw:({updatedAt})=>html`<span class="muted"><${Ago} time=${updatedAt} /></span>`},{id:"id",label:"ID",width:292,
 rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function settingsOf(template2){return Object.keys(template2).filter(name=>!ITS_OWN.includes(
 name)).length}function Templates({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),search=params.get("search")||"",{rows,selection,view}=useList(
-"/templates",{workspaceId,search},({type},list)=>type.startsWith("template.")&&list.changed(null,!0)),columns=useColumns("templates",()=>COLUMNS4),{total,problem}=view,
+"/templates",{workspaceId,search},({type},list)=>type.startsWith("template.")&&list.changed(null,!0)),columns=useColumns("templates",()=>COLUMNS5),{total,problem}=view,
 reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(TemplateDialog,{done:reload}),edit=template2=>app.open(TemplateDialog,{template:template2,done:reload});
 return html`
     <div class="settings-head"><p class="lead">A template fills in the settings of new profiles. They keep them when the template changes or is deleted.</p>
@@ -2374,7 +2419,7 @@ busy}>${form.busy?"Making…":"New secret"}</button>`}>
       <div class="fields"><${Choice} form=${form} name="keepOldMs" label="The former secret ends" wide options=${KEEP} hint="Until then both sign each message, so that the endpoint can change at leisure." /></div><//>`}<//>`}function stateOf2({enabled,disabledReason,failingSince}){return disabledReason==="gone"?{text:"Off",tone:"bad",why:"The endpoint answered 410"}:disabledReason?{
 text:"Off",tone:"bad",why:"It failed for five days"}:enabled?failingSince?{text:"Failing",tone:"bad",since:failingSince}:{text:"On",tone:"good"}:{text:"Off",tone:"\
 quiet"}}function State2({webhook:webhook2}){let state=stateOf2(webhook2);return html`<span class=${state.why||state.since?"two-lines":""}><${Status} of=${state} />${state.
-why?html`<span class="sub">${state.why}</span>`:state.since&&html`<span class="sub">First <${Ago} time=${state.since} /></span>`}</span>`}function Actions2({webhook:webhook2,
+why?html`<span class="sub">${state.why}</span>`:state.since&&html`<span class="sub">First <${Ago} time=${state.since} /></span>`}</span>`}function Actions3({webhook:webhook2,
 reload,gone=reload}){let app=useApp(),{id,url,enabled}=webhook2;return html`<div class="actions"><button type="button" class="button small" aria-label=${`Test ${url}`} onClick=${()=>app.
 open(TestDialog,{webhook:webhook2})}><${Icon} name="pulse" />Test</button>
     <${Menu} label=${`More for ${url}`} items=${[{label:"Edit",icon:"edit",run:()=>app.open(WebhookDialog,{webhook:webhook2,done:reload})},{label:enabled?"Switc\
@@ -2384,7 +2429,7 @@ gone)}]} /></div>`}async function turn2(app,{id,enabled},reload){try{await app.a
 {text:`The webhook is switched ${enabled?"off. What is waiting to be sent waits.":"on."}`})}catch(problem){app.fail("The webhook was not changed",problem)}await reload()}
 function askToDelete5(app,{id,url},gone){app.open(ConfirmDialog,{title:"Delete this webhook?",verb:"Delete",work:async()=>{await app.api.delete(`/webhooks/${encodeURIComponent(
 id)}`).catch(problem=>{if(problem.status!==404)throw problem}),app.toasts.say({text:"Deleted the webhook."}),await gone()},children:html`<p><bdi class="path">${url}</bdi> is told of nothing more. What is waiting to be sent to it is dropped. This cannot be undone.</p>`})}var LOOK_MS=3e3,SOON_MS=15e3,FILTERS=[{name:"state",label:"State",options:Object.entries(STATES3).map(([value,{text:text3}])=>[value,text3])}],stateOf3=({state})=>STATES3[state]||
-{text:state,tone:"quiet"};function attemptWords({status,error}){return error&&error.code!=="bad_status"?error.message:`Answered ${status}`}var COLUMNS5=[{id:"ty\
+{text:state,tone:"quiet"};function attemptWords({status,error}){return error&&error.code!=="bad_status"?error.message:`Answered ${status}`}var COLUMNS6=[{id:"ty\
 pe",label:"Event",min:150,grow:1.4,always:!0,draw:({type})=>html`<span class="mono title one-line">${type}</span>`},{id:"state",label:"State",width:116,rank:1,card:!0,
 draw:delivery=>html`<${Status} of=${stateOf3(delivery)} />`},{id:"last",label:"Last answer",min:180,grow:2.4,rank:2,draw:({attempts})=>attempts.length?html`<span class="one-line" title=${attemptWords(
 attempts.at(-1))}>${attemptWords(attempts.at(-1))}</span>`:html`<span class="muted">None yet</span>`},{id:"tries",label:"Attempts",width:88,numeric:!0,rank:4,card:!0,
@@ -2393,7 +2438,7 @@ rank:3,card:!0,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${creat
 html`<time class="number" datetime=${nextAt} title=${moment(nextAt)}>${soon(nextAt)}</time>`:html`<span class="muted not-in-card">–</span>`},{id:"event",label:"\
 Event ID",width:292,rank:9,hidden:!0,draw:({eventId})=>html`<span class="mono">${eventId}</span>`}];function Deliveries({id,params}){let app=useApp(),path=`/web\
 hooks/${encodeURIComponent(id)}`,object=useObject(path,({type,data})=>type.startsWith("webhook.")&&data?.id===id),state=params.get("state")||"",{rows,selection,
-view}=useList(`${path}/deliveries`,{state},({type},list)=>!type.endsWith(".progress")&&list.changed(null,!0)),columns=useColumns("deliveries",()=>COLUMNS5),now=useNow(),
+view}=useList(`${path}/deliveries`,{state},({type},list)=>!type.endsWith(".progress")&&list.changed(null,!0)),columns=useColumns("deliveries",()=>COLUMNS6),now=useNow(),
 waits=object.data?.enabled&&rows.loaded().some(({nextAt})=>nextAt&&Date.parse(nextAt)<now+SOON_MS);A(()=>{if(!waits)return;let timer=setInterval(()=>document.hidden||
 rows.reload().catch(()=>{}),LOOK_MS);return()=>clearInterval(timer)},[waits,rows]);let webhook2=object.data,back=href("settings",void 0,["webhooks"]);if(object.
 problem&&!webhook2)return html`<p><a class="button" href=${back}><${Icon} name="back" />All webhooks</a></p><${Missing} problem=${object.problem} what="the webhooks" />`;
@@ -2401,7 +2446,7 @@ if(!webhook2)return html`<${Waiting} />`;let reload=async()=>{await object.reloa
     <div class="settings-head"><div class="webhook-head"><a class="icon-button" href=${back} aria-label="All webhooks" title="All webhooks"><${Icon} name="back" /></a>
         <span class="two-lines"><h2 class="one-line" title=${webhook2.url}><bdi>${webhook2.url}</bdi></h2><span class="sub">${eventWords(webhook2.events)} · ${webhook2.
 workspaceId}${webhook2.oldSecretUntil?` · two secrets until ${moment(webhook2.oldSecretUntil)}`:""}</span></span><${State2} webhook=${webhook2} /></div>
-      <div class="tools"><${Actions2} webhook=${webhook2} reload=${reload} gone=${()=>app.router.go(back)} /></div></div>
+      <div class="tools"><${Actions3} webhook=${webhook2} reload=${reload} gone=${()=>app.router.go(back)} /></div></div>
     ${webhook2.dropped>0&&html`<p class="bad-text">${`${count(webhook2.dropped,"message was","messages were")} dropped, as more than 10,000 were waiting.`}</p>`}
     <div class="filters"><${Chips} filters=${FILTERS} params=${params} /><${ViewMenu} columns=${columns} /></div>
     <${Missing} problem=${view.problem} what="the messages" />
@@ -2420,7 +2465,7 @@ pt",nextAt&&html`<span class="number">${moment(nextAt)}</span>`],["ID of the eve
       ${attempts.length?html`<${Attempts} attempts=${attempts} />`:html`<p class="muted">No attempt yet.</p>`}
       <${ProblemBox} problem=${problem} /></div>
     <footer class="dialog-foot"><button type="button" class="button" autofocus onClick=${close}>Close</button>
-      <button type="button" class="button primary" disabled=${busy} onClick=${replay}>${busy?"Sending…":state==="pending"?"Send now":"Send again"}</button></footer><//>`}var COLUMNS6=[{id:"url",label:"Address",min:220,grow:2.4,always:!0,draw:({id,url})=>html`<a class="title one-line" href=${href("settings",void 0,["webhooks",id])} title=${url}><bdi>${url}</bdi></a>`},
+      <button type="button" class="button primary" disabled=${busy} onClick=${replay}>${busy?"Sending…":state==="pending"?"Send now":"Send again"}</button></footer><//>`}var COLUMNS7=[{id:"url",label:"Address",min:220,grow:2.4,always:!0,draw:({id,url})=>html`<a class="title one-line" href=${href("settings",void 0,["webhooks",id])} title=${url}><bdi>${url}</bdi></a>`},
 {id:"state",label:"State",width:164,rank:1,card:!0,draw:webhook2=>html`<${State2} webhook=${webhook2} />`},{id:"events",label:"Told of",min:150,grow:1.4,rank:2,
 card:!0,draw:({events})=>html`<span class="one-line" title=${events.join(", ")}>${eventWords(events)}</span>`},{id:"dropped",label:"Dropped",width:92,numeric:!0,
 rank:5,draw:({dropped,lastDroppedAt})=>dropped?html`<span class="bad-text" title="Messages that were dropped, as more than 10,000 were waiting">${number(dropped)}<span class="visually-hidden">, last <${Ago} time=${lastDroppedAt} /></span></span>`:
@@ -2428,7 +2473,7 @@ html`<span class="muted not-in-card">–</span>`},{id:"workspace",label:"Workspa
 {id:"created",label:"Created",width:112,rank:4,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},{id:"id",label:"ID",width:292,
 rank:9,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}];function Webhooks({params,path}){return path[1]?html`<${Deliveries} key=${path[1]} id=${path[1]} params=${params} />`:
 html`<${List2} />`}function List2(){let app=useApp(),workspaceId=useStore(app.model.workspace),{rows,selection,view}=useList("/webhooks",{workspaceId},({type},list)=>type.
-startsWith("webhook.")&&list.changed(null,!0)),columns=useColumns("webhooks",()=>COLUMNS6),{total,problem}=view;if(problem?.status===403)return html`<${Missing} problem=${problem} what="the webhooks" />`;
+startsWith("webhook.")&&list.changed(null,!0)),columns=useColumns("webhooks",()=>COLUMNS7),{total,problem}=view;if(problem?.status===403)return html`<${Missing} problem=${problem} what="the webhooks" />`;
 let reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(WebhookDialog,{done:reload});return html`
     <div class="settings-head"><p class="lead">A webhook is an address that Warren tells of events, signed with a secret. What is not taken is sent again, for up to three days.</p>
       <div class="tools">${total>0&&html`<${ViewMenu} columns=${columns} />`}<button type="button" class="button primary" onClick=${make}><${Icon} name="plus" /><span>New webhook</span></button></div></div>
@@ -2436,11 +2481,11 @@ let reload=()=>rows.reload().catch(()=>{}),make=()=>app.open(WebhookDialog,{done
     ${total===0&&!problem?html`<${Empty} title="No webhooks yet" drawing=${!1}><p>With one, a program of yours hears when a browser ends or a proxy dies.</p><//>`:
 html`<div class="page-body"><${Grid} label="Webhooks" ...${{rows,columns,selection}} ticks=${!1} open=${({id})=>app.router.go(href("settings",void 0,["webhooks",
 id]))} what=${({url})=>url}
-      actionsWidth=${132} actions=${webhook2=>html`<${Actions2} webhook=${webhook2} reload=${reload} />`} /></div>`}
-    <p class="visually-hidden" role="status">${total!==null&&count(total,"webhook")}</p>`}var NOTHING4=html`<span class="muted not-in-card">–</span>`,GIB=1024,QUOTAS2=[["profiles","Profiles","profile","profiles"],["running","Running","running","run\
+      actionsWidth=${132} actions=${webhook2=>html`<${Actions3} webhook=${webhook2} reload=${reload} />`} /></div>`}
+    <p class="visually-hidden" role="status">${total!==null&&count(total,"webhook")}</p>`}var NOTHING5=html`<span class="muted not-in-card">–</span>`,GIB=1024,QUOTAS2=[["profiles","Profiles","profile","profiles"],["running","Running","running","run\
 ning"],["diskMb","Disk","of disk","of disk"],["proxies","Proxies","proxy","proxies"]];function figure(member,n){return member!=="diskMb"?number(n):n<GIB?`${number(
 n)} MiB`:`${number(Number((n/GIB).toFixed(n<10*GIB?1:0)))} GiB`}function Used({member,use,quota,words,label,go}){let shown=html`${figure(member,use)}${quota!==null&&
-html`<span class=${use>=quota?"bad-text":"muted"}> of ${figure(member,quota)}</span>`}`;return!use&&quota===null?NOTHING4:html`<span class="quota">${use>0&&go?html`<button type="button" class="link is-figure" title=${`\
+html`<span class=${use>=quota?"bad-text":"muted"}> of ${figure(member,quota)}</span>`}`;return!use&&quota===null?NOTHING5:html`<span class="quota">${use>0&&go?html`<button type="button" class="link is-figure" title=${`\
 Show them in ${label}`} onClick=${go}>${shown}</button>`:html`<span>${shown}</span>`}<span class="in-card"> ${words}</span>
     ${quota!==null&&html`<meter class="gauge-bar" min="0" max="1" high="0.9" value=${quota?Math.min(1,use/quota):1} aria-label=${`${label} in use`}></meter>`}</span>`}
 function workspaceColumns(keys,go){let amount=([member,label,one,others],rank,place2)=>({id:member,label,width:122,numeric:!0,rank,card:member!=="proxies",draw:({
@@ -2448,9 +2493,9 @@ id,use,quotas})=>html`<${Used} ...${{member,label}} use=${use[member]} quota=${q
 (()=>go(place2,id))} />`}),[profiles,running,disk,proxies]=QUOTAS2;return[{id:"name",label:"Workspace",min:150,grow:2,always:!0,draw:({id,name})=>html`<span class="two-lines"><bdi class="title one-line" title=${name||
 id}>${name||id}</bdi>${name&&html`<bdi class="sub">${id}</bdi>`}</span>`},amount(profiles,1,"profiles"),amount(running,2,"running"),amount(disk,3),amount(proxies,
 4,"proxies"),{id:"trash",label:"Trash",width:76,numeric:!0,rank:6,draw:({id,trashedCount})=>trashedCount?html`<button type="button" class="link is-figure" title="Show them in Trash" onClick=${()=>go(
-"trash",id)}>${number(trashedCount)}</button>`:NOTHING4},{id:"keys",label:"Keys that see it",min:130,grow:1.4,rank:5,draw:({id})=>html`<${SeenBy} keys=${keys} id=${id} />`},
+"trash",id)}>${number(trashedCount)}</button>`:NOTHING5},{id:"keys",label:"Keys that see it",min:130,grow:1.4,rank:5,draw:({id})=>html`<${SeenBy} keys=${keys} id=${id} />`},
 {id:"created",label:"Created",width:118,rank:7,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`}]}function SeenBy({keys,id}){let known=useStore(
-keys);if(!known)return NOTHING4;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(({name})=>name),words=names2.length?names2.join(
+keys);if(!known)return NOTHING5;let names2=known.filter(({workspaces})=>!workspaces||workspaces.includes(id)).map(({name})=>name),words=names2.length?names2.join(
 ", "):"None";return html`<bdi class="one-line" title=${words}>${words}</bdi>`}function useKeys(){let app=useApp(),[keys]=d(()=>new Store(null));return A(()=>{let read=async()=>keys.
 set((await readKeys(app.api)).filter(({revokedAt,expiresAt})=>!revokedAt&&!(expiresAt&&Date.parse(expiresAt)<Date.now())));return read().catch(()=>{}),app.model.
 event.watch(({type})=>type.startsWith("key.")&&read().catch(()=>{}))},[]),keys}function Workspaces(){let app=useApp(),keys=useKeys(),mayChange=useStore(keys)!==
@@ -2490,11 +2535,12 @@ busy?"Saving…":workspace3?"Save":"Create"}</button>`}>
       ${quota("profiles","Profiles")}${quota("running","Running at once")}${quota("diskMb","Disk (GiB)")}${quota("proxies","Proxies")}
       <p class="hint wide">What would exceed one is refused. A quota below what is used removes nothing.</p></div></fieldset><//><//>`}var SECTIONS=[{id:"keys",label:"Keys",draw:Keys,list:!0},{id:"workspaces",label:"Workspaces",draw:Workspaces,list:!0},{id:"templates",label:"Templates",draw:Templates,
 list:!0},{id:"schedules",label:"Schedules",draw:Schedules,list:!0},{id:"webhooks",label:"Webhooks",draw:Webhooks,list:!0},{id:"browsers",label:"Browsers",draw:Browsers},
-{id:"extensions",label:"Extensions",draw:Extensions,list:!0},{id:"server",label:"Server",draw:ServerSection},{id:"activity",label:"Activity",draw:Activity,list:!0},
-{id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({params,path}){let shown=SECTIONS.find(({id})=>id===path[0])||SECTIONS[0],nav=T(null);
-return A(()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
+{id:"extensions",label:"Extensions",draw:Extensions,list:!0},{id:"server",label:"Server",draw:ServerSection},{id:"servers",label:"Servers",draw:Nodes,list:!0,several:!0},
+{id:"activity",label:"Activity",draw:Activity,list:!0},{id:"appearance",label:"Appearance",draw:Appearance}];function SettingsPage({params,path}){let shown=SECTIONS.
+find(({id})=>id===path[0])||SECTIONS[0],several=useSeveral(),sections=SECTIONS.filter(section=>several||!section.several||section===shown),nav=T(null);return A(
+()=>nav.current?.querySelector("[aria-current]")?.scrollIntoView({block:"nearest",inline:"nearest"}),[shown.id]),html`<div class="page settings">
     <header class="page-head"><h1 tabindex="-1">Settings</h1></header>
-    <nav class="settings-nav" aria-label="Settings" ref=${nav}>${SECTIONS.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
+    <nav class="settings-nav" aria-label="Settings" ref=${nav}>${sections.map(({id,label})=>html`<a key=${id} href=${href("settings",void 0,[id])} aria-current=${id===
 shown.id?"page":void 0}>${label}</a>`)}</nav>
     <section class=${shown.list?"settings-list":"settings-body"} aria-label=${shown.label} key=${shown.id} tabindex=${shown.list?void 0:0}><${shown.draw} params=${params} path=${path} /></section>
   </div>`}export{AddProxies,CheckDialog,CloneDialog,ConnectDialog,ExportDialog,FirstRun,ImportDialog,Install,LivePage,Palette,ProfileDialog,ProfileDrawer,ProxyBulkDialog,
