@@ -103,7 +103,7 @@ var walksItsPartialIndex = map[string]string{
 	"listOpenRuns": "runs_open", "listOpenRunsVisible": "runs_open", "countOpenRunsVisible": "runs_open",
 	"listOpenRunsElsewhere":  "runs_open",
 	"listProfilesNotStopped": "profiles_not_stopped", "listSnapshotsDue": "profiles_snapshot_due",
-	"listProfilesToStart": "profiles_with_server",
+	"listProfilesToStart": "profiles_with_server", "countRunningBeside": "profiles_not_stopped",
 }
 
 func TestNoQueryScansOrSorts(t *testing.T) {
