@@ -21,6 +21,7 @@ import (
 	"warren/pool"
 	"warren/proxy"
 	"warren/runs"
+	"warren/schedules"
 	"warren/shim"
 	"warren/store"
 	"warren/tally"
@@ -442,6 +443,15 @@ func (cfg *serveConfig) runs(own pool.Own, node *nodes.Node) runs.Config {
 	}
 	if c.Node != "" {
 		c.Packages = node
+	}
+	return c
+}
+
+// schedules is the configuration of the schedules. node is this server among those that share a database.
+func (cfg *serveConfig) schedules(node *nodes.Node) schedules.Config {
+	c := schedules.Config{Node: node.Owner(), Nodes: node}
+	if c.Node != "" {
+		c.Elsewhere = node
 	}
 	return c
 }

@@ -302,7 +302,7 @@ func (p *product) build(life context.Context, cfg *serveConfig, at listeners) (e
 		return err
 	}
 	p.nodes.Attach(p.runs)
-	p.schedules = schedules.New(schedules.Config{Node: p.nodes.Owner(), Nodes: p.nodes}, p.log, p.store, p.events, p.pool, p.runs)
+	p.schedules = schedules.New(cfg.schedules(p.nodes), p.log, p.store, p.events, p.pool, p.runs)
 	if p.webhooks, err = webhooks.New(life, cfg.webhooks(own), p.log, p.store, p.events); err != nil {
 		return err
 	}

@@ -179,8 +179,11 @@ func (w *refusal405) WriteHeader(int)             {}
 
 // Answers what needs no key: health, version, the client's address, the description of the API and the web pages.
 
-// servePublic answers a request for a public path, or of another server for a package. It reports whether it is one.
+// servePublic answers a request for a public path, or what servers ask each other. It reports whether it is one.
 func (s *API) servePublic(w http.ResponseWriter, r *http.Request) (bool, error) {
+	if isAction(r) {
+		return true, s.actFor(w, r)
+	}
 	if !isRead(r) {
 		return false, nil
 	}

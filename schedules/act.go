@@ -40,11 +40,13 @@ const (
 // occurrence is one time at which a schedule runs.
 type occurrence struct {
 	row   store.Schedule
+	here  bool // another server runs it, and this one acts
 	skips bool // a later occurrence was skipped because of it. Guarded by Scheduler.mu
 
 	mu      sync.Mutex
 	outcome Occurrence
 	ended   []<-chan struct{} // the ends of the runs that it started
+	runID   string            // of the run that was started last
 	dead    int               // proxies that a check found dead
 	cut     bool              // the server was stopping
 }
@@ -197,6 +199,15 @@ func (s *Scheduler) actOn(ctx context.Context, o *occurrence, id string) (unchan
 	if err != nil {
 		return false, err
 	}
+	if row.NodeID == nil && o.row.Action == Start && !o.here && s.cfg.Elsewhere != nil {
+		best, err := s.cfg.Elsewhere.Best(ctx, row)
+		if err != nil {
+			return false, err
+		}
+		if row.NodeID = &best; !s.runs.IsElsewhere(row) {
+			row.NodeID = nil
+		}
+	}
 	if s.runs.IsElsewhere(row) {
 		return s.actElsewhere(ctx, o, row)
 	}
@@ -217,10 +228,13 @@ func (s *Scheduler) actOn(ctx context.Context, o *occurrence, id string) (unchan
 
 // actElsewhere does the schedule's action to a profile whose data another server has.
 func (s *Scheduler) actElsewhere(ctx context.Context, o *occurrence, row store.Profile) (unchanged bool, err error) {
-	if s.cfg.Elsewhere == nil {
+	if s.cfg.Elsewhere == nil || o.here {
 		return false, s.runs.Unreachable(ctx, *row.NodeID)
 	}
 	unchanged, ended, err := s.cfg.Elsewhere.Act(ctx, row, o.row)
+	if isStopping(err) { // the other one
+		return false, s.runs.Unreachable(ctx, *row.NodeID)
+	}
 	if err == nil && ended != nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -253,7 +267,7 @@ func (s *Scheduler) start(ctx context.Context, o *occurrence, row store.Profile)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ended = append(o.ended, started.Ended())
+	o.ended, o.runID = append(o.ended, started.Ended()), started.RunID
 	return false, nil
 }
 

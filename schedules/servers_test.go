@@ -202,6 +202,9 @@ type other struct {
 	run               chan struct{}
 }
 
+// Best implements Elsewhere.
+func (o other) Best(context.Context, store.Profile) (string, error) { return "node1", nil }
+
 // Act implements Elsewhere.
 func (o other) Act(_ context.Context, p store.Profile, of store.Schedule) (bool, <-chan struct{}, error) {
 	if p.ID != o.profile || of.ID != o.schedule {

@@ -249,6 +249,48 @@ func TestExtensionOfAnotherServer(t *testing.T) {
 	}
 }
 
+// TestScheduleOfAllServers: a schedule starts profiles of every server, and of none, with its own options. It waits for the end of each.
+func TestScheduleOfAllServers(t *testing.T) {
+	t.Parallel()
+	all := cluster(t, "", 2)
+	a, b := all[0], all[1]
+	events := a.listen()
+	proxied := map[string]any{"proxyId": a.addProxy(nil)}
+	ids := []string{a.profile(proxied)}
+	owners := map[*liveServer]bool{}
+	for len(owners) < 2 {
+		id := a.profile(proxied)
+		owner, _ := ownerOf(t, all, id)
+		owners[owner] = true
+		ids = append(ids, id)
+	}
+	for _, id := range ids[1:] {
+		b.stop(id)
+	}
+	var made scheduleView
+	b.do("POST", "/schedules", map[string]any{"name": "each second", "everyMs": 1000, "action": "start", "profileIds": ids,
+		"startUrls": []string{b.world.url("/scheduled")}, "maxRunMs": 4000}, 201, &made)
+	a.world.await(t, "/scheduled", len(ids))
+	for _, id := range ids {
+		p := a.get(id)
+		if p.Run != nil && p.Run.ExpiresAt == nil || p.Run == nil && p.LastRun == nil {
+			t.Errorf("the run has no end: %+v", p)
+		}
+	}
+	events.await("schedule.ended", "", made.ID)
+	var now scheduleView
+	a.do("PUT", "/schedules/"+made.ID, map[string]any{"enabled": false}, 200, nil)
+	testnet.Eventually(t, "its last occurrence ends", func() bool {
+		b.do("GET", "/schedules/"+made.ID, nil, 200, &now)
+		return now.LastRun.Status == "done" && now.LastRun.Done == len(ids)
+	})
+	for _, id := range ids {
+		if p := b.get(id); p.Run != nil || p.Status != "stopped" {
+			t.Errorf("the occurrence has ended, and a run goes on: %+v", p)
+		}
+	}
+}
+
 // TestServerIsKilled: while the server of a profile is gone, others list it and change it, and refuse what needs its data. When it is back,
 // they pass requests on again.
 func TestServerIsKilled(t *testing.T) {

@@ -1,0 +1,101 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/problem"
+	"warren/store"
+)
+
+// Does the actions of schedules on the other servers.
+
+// SchedulesPath begins the addresses at which a server does a schedule's action for another one. The ids of the schedule and of the profile
+// follow, with a slash between.
+const SchedulesPath = "/node/schedules/"
+
+// runEvery is how often a run of another server is looked at until it has ended.
+const runEvery = 2 * time.Second
+
+// Acted is what came of a schedule's action to a profile on another server.
+type Acted struct {
+	Unchanged bool   `json:"unchanged"`         // nothing was to be done
+	RunID     string `json:"runId,omitempty"`   // of the run that was started
+	Code      string `json:"code,omitempty"`    // of the problem; "": it was done
+	Message   string `json:"message,omitempty"` // of the problem, for people
+}
+
+// Best returns the id of the server on which a profile without data starts best. The error is no_server if there is none.
+func (n *Node) Best(ctx context.Context, profile store.Profile) (id string, err error) {
+	want, err := WishOf(profile)
+	if err != nil {
+		return "", err
+	}
+	fit, err := n.Choose(ctx, want)
+	if err != nil {
+		return "", err
+	}
+	return fit[0].ID, nil
+}
+
+// Act does a schedule's action to a profile whose data another server has, which NodeID of the row names. unchanged: nothing was to be
+// done. ended is closed when a run ends that was started, and with ctx; nil: none was. The error is the other server's problem, or
+// node_unreachable.
+func (n *Node) Act(ctx context.Context, profile store.Profile, of store.Schedule) (unchanged bool, ended <-chan struct{}, err error) {
+	to, err := n.Other(ctx, *profile.NodeID)
+	if err != nil {
+		return false, nil, err
+	}
+	path := "https://" + ServerName(to.ID) + SchedulesPath + of.ID + "/" + profile.ID
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, path, nil)
+	if err != nil {
+		return false, nil, err
+	}
+	res, err := n.Transport(to.ID, to.Address).RoundTrip(r)
+	if err != nil {
+		return false, nil, to.Unreachable().Because(err)
+	}
+	defer res.Body.Close()
+	var done Acted
+	if res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answers %s", res.Status)
+	} else {
+		err = json.UnmarshalRead(res.Body, &done)
+	}
+	switch {
+	case err != nil: // an older Warren, or it broke off
+		return false, nil, to.Unreachable().Because(err)
+	case done.Code != "":
+		return false, nil, problem.New(problem.Conflict, done.Code, done.Message)
+	case done.RunID != "":
+		ended = n.endOf(ctx, done.RunID)
+	}
+	return done.Unchanged, ended, nil
+}
+
+// endOf returns a channel that is closed when the database has the end of a run, or when ctx ends.
+func (n *Node) endOf(ctx context.Context, runID string) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(runEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			run, err := n.store.Read().GetRun(ctx, store.GetRunParams{ID: runID})
+			if errors.Is(err, store.ErrNoRow) || err == nil && run.EndedAt != nil {
+				return
+			}
+		}
+	}()
+	return ended
+}
