@@ -25,6 +25,11 @@ func tablesOf(t *testing.T, url, key string) []store.TransferredTable {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range done.Tables {
+		if done.Tables[i].Name == "keys" { // a server writes when a key was used at its end, after its backup
+			done.Tables[i].SHA256 = ""
+		}
+	}
 	return slices.DeleteFunc(done.Tables, func(one store.TransferredTable) bool { return one.Name == "settings" })
 }
 
