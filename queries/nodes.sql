@@ -39,6 +39,11 @@ SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER);
 -- PlaceProfile records which server has a profile's data. A profile that has one already stays there.
 UPDATE profiles SET node_id = CAST(@node_id AS TEXT) WHERE id = @id AND node_id IS NULL;
 
+-- name: PlaceProfiles :execrows
+-- PlaceProfiles is PlaceProfile for the profiles of a JSON array of ids.
+UPDATE profiles SET node_id = CAST(@node_id AS TEXT)
+WHERE node_id IS NULL AND id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));
+
 -- name: CountProfilesOfNode :one
 SELECT count(*) FROM profiles WHERE node_id = CAST(@node_id AS TEXT);
 

@@ -4,7 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"warren/problem"
 	"warren/store"
@@ -71,6 +77,46 @@ func (m *Manager) placeIn(ctx context.Context, q *store.Queries, id string) (at 
 		return "", err
 	}
 	return *row.NodeID, nil
+}
+
+// claimAtOnce is how many profiles a statement gives to this server.
+const claimAtOnce = 10_000
+
+// claimFolders gives this server the profiles that no server has and whose folders lie here. So a database that was copied from this
+// data folder's own knows where its profiles are, before another server starts one without its data.
+func (m *Manager) claimFolders(ctx context.Context) error {
+	if m.cfg.Node == "" {
+		return nil
+	}
+	folders, err := os.ReadDir(filepath.Join(m.cfg.Data, "profiles"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the folders of profiles: %w", err)
+	}
+	for part := range slices.Chunk(folders, claimAtOnce) {
+		ids := make([]string, len(part))
+		for i, folder := range part {
+			ids[i] = folder.Name()
+		}
+		text, err := json.Marshal(ids)
+		if err != nil {
+			return err
+		}
+		var claimed int64
+		err = m.store.Write(ctx, func(q *store.Queries) (err error) {
+			claimed, err = q.PlaceProfiles(ctx, store.PlaceProfilesParams{NodeID: m.cfg.Node, Ids: string(text)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if claimed > 0 {
+			m.log.Info("profiles whose folders lie here belong to this server now", "profiles", claimed)
+		}
+	}
+	return nil
 }
 
 // NodeUnreachable is the error of a request about a profile whose data another server has that does not answer, and when that was seen. A

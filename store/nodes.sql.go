@@ -428,6 +428,25 @@ func (q *Queries) PlaceProfile(ctx context.Context, arg PlaceProfileParams) (int
 	return result.RowsAffected()
 }
 
+const placeProfiles = `-- name: PlaceProfiles :execrows
+UPDATE profiles SET node_id = CAST(?1 AS TEXT)
+WHERE node_id IS NULL AND id IN (SELECT value FROM json_each(CAST(?2 AS TEXT)))
+`
+
+type PlaceProfilesParams struct {
+	NodeID string
+	Ids    string
+}
+
+// PlaceProfiles is PlaceProfile for the profiles of a JSON array of ids.
+func (q *Queries) PlaceProfiles(ctx context.Context, arg PlaceProfilesParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, placeProfiles, arg.NodeID, arg.Ids)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const settleProfilesOfNode = `-- name: SettleProfilesOfNode :execrows
 UPDATE profiles SET status = 'stopped'
 WHERE node_id = CAST(?1 AS TEXT) AND status IN ('starting', 'running', 'stopping')

@@ -105,6 +105,7 @@ var internalQueries = map[string]string{
 	"ListExtensionsOfProfile": "for a profile, which was read under the key's workspaces; they are of its workspace",
 	"ListPackages":            "the sweep at the boot, of every workspace",
 	"PlaceProfile":            "by a start, whose profile was read under the key's workspaces",
+	"PlaceProfiles":           "the boot, of every workspace",
 	"CountProfilesOfNode":     "for keys of the scope admin and of all workspaces",
 	"CountBusyProfiles":       "the choice of a server, of every workspace; it is only numbers",
 	"CountRunningBeside":      "by a start, whose profile was read under the key's workspaces; it is only a number",

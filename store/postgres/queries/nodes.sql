@@ -38,6 +38,10 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
 -- name: PlaceProfile :execrows
 UPDATE profiles SET node_id = $1::text WHERE id = $2 AND node_id IS NULL;
 
+-- name: PlaceProfiles :execrows
+UPDATE profiles SET node_id = $1::text
+WHERE node_id IS NULL AND id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json)));
+
 -- name: CountProfilesOfNode :one
 SELECT count(*) FROM profiles WHERE node_id = $1::text;
 
