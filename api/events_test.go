@@ -350,11 +350,11 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// listeners is how many streams of events there are: subscriptions but that of the webhooks, and that of FollowKeys.
+// listeners is how many streams of events there are: subscriptions but that of the webhooks, of FollowKeys and of the pool's FollowOthers.
 func (a *testAPI) listeners() int {
 	own := 1
 	if a.store.Shared() {
-		own++
+		own += 2
 	}
 	return a.srv.events.Subscribers() - own
 }
