@@ -373,35 +373,3 @@ func (k *keyring) flush(ctx context.Context) error {
 	}
 	return err
 }
-
-// named returns the holder of the key with an id, for a request that another server has passed on in place of a ticket. The error is
-// unauthorized if the key is not valid now.
-func (k *keyring) named(ctx context.Context, id string) (*caller, error) {
-	if id == environmentID {
-		k.mu.RLock()
-		defer k.mu.RUnlock()
-		if c := k.known[k.admin]; c != nil && k.environment != "" {
-			return c, nil
-		}
-		return nil, unauthorized()
-	}
-	row, err := k.store.Read().GetKey(ctx, store.GetKeyParams{ID: id})
-	if errors.Is(err, store.ErrNoRow) || err == nil && row.RevokedAt != nil {
-		return nil, unauthorized()
-	}
-	if err != nil {
-		return nil, err
-	}
-	h, err := row.Holder()
-	if err != nil {
-		return nil, err
-	}
-	c := newCaller(h)
-	if row.Parent != nil {
-		err = k.bindToParent(ctx, c, *row.Parent)
-	}
-	if err == nil && c.Expired() {
-		err = unauthorized()
-	}
-	return c, err
-}

@@ -167,7 +167,7 @@ func (s *API) sign(out *http.Request, req *request) {
 	out.Header.Set(headerBase, req.base)
 	out.Header.Set("X-Request-Id", req.id)
 	if req.caller != nil && out.Header.Get("Authorization") == "" {
-		out.Header.Set(headerCaller, req.caller.KeyID)
+		out.Header.Set(headerCaller, req.caller.mark)
 	}
 }
 

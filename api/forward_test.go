@@ -92,7 +92,7 @@ func TestServersHeaders(t *testing.T) {
 	for _, name := range []string{headerCaller, headerClient, headerBase} {
 		r := a.request(t, "GET", "/profiles", nil)
 		r.Header.Del("Authorization")
-		r.Header.Set(name, environmentID)
+		r.Header.Set(name, EnvironmentMark(testAdminKey))
 		res, err := a.client.Do(r)
 		if err != nil {
 			t.Fatal(err)

@@ -16,5 +16,5 @@ const (
 const (
 	headerClient = "Warren-Client" // the client's address
 	headerBase   = "Warren-Base"   // the first server's address as the client sees it
-	headerCaller = "Warren-Caller" // the id of the key, where the client sent a ticket
+	headerCaller = "Warren-Caller" // the mark of the key, where the client sent a ticket
 )

@@ -139,8 +139,8 @@ func (ts *tickets) takeShared(ctx context.Context, secret, path string) (ticket,
 // authenticate returns the caller of a request: by the key, or for a WebSocket upgrade without a key by a ticket. longLived checks
 // whether the key of a ticket is still valid. Another server that passes a request on has taken the ticket, and names the key.
 func (s *API) authenticate(r *http.Request, passed bool) (*caller, error) {
-	if id := r.Header.Get(headerCaller); passed && id != "" && len(r.Header["Authorization"]) == 0 {
-		return s.keys.named(r.Context(), id)
+	if mark := r.Header.Get(headerCaller); passed && mark != "" && len(r.Header["Authorization"]) == 0 {
+		return s.keys.byMark(r.Context(), mark)
 	}
 	offered := tokens(r.Header["Sec-Websocket-Protocol"], func(p string) bool { return strings.HasPrefix(p, runs.TicketProtocol) })
 	if len(offered) != 1 || len(r.Header["Authorization"]) > 0 || !isUpgrade(r) {
