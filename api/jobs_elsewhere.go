@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -36,14 +37,15 @@ func (s *API) failedElsewhere(ctx context.Context, at, id string) (failed map[st
 	var shown struct {
 		EndedAt *jsontext.Value `json:"endedAt"`
 	}
-	err = s.ask(ctx, to, http.MethodGet, "/jobs/"+id, nil, &shown)
+	path := "/jobs/" + url.PathEscape(id)
+	err = s.ask(ctx, to, http.MethodGet, path, nil, &shown)
 	if problem.Is(err, problem.NotFound) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	text, err := s.askText(ctx, to, http.MethodGet, "/jobs/"+id+"/results", nil)
+	text, err := s.askText(ctx, to, http.MethodGet, path+"/results", nil)
 	if err != nil {
 		return nil, false, err
 	}

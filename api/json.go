@@ -65,12 +65,18 @@ func (o *object) failed(err error) {
 }
 
 func (o *object) name(name string) {
-	if o.b[len(o.b)-1] != '{' {
-		o.b = append(o.b, ',')
+	o.b = appendName(o.b, name)
+}
+
+// appendName is apart, because it costs less where the slice is no member of an object.
+func appendName(b []byte, name string) []byte {
+	if b[len(b)-1] == '{' {
+		b = append(b, '"')
+	} else {
+		b = append(b, ',', '"')
 	}
-	o.b = append(o.b, '"')
-	o.b = append(o.b, name...)
-	o.b = append(o.b, '"', ':')
+	b = append(b, name...)
+	return append(b, '"', ':')
 }
 
 func (o *object) text(name, v string) {
@@ -82,8 +88,7 @@ func (o *object) text(name, v string) {
 
 // raw writes a value that is JSON already.
 func (o *object) raw(name, v string) {
-	o.name(name)
-	o.b = append(o.b, v...)
+	o.b = append(appendName(o.b, name), v...)
 }
 
 // word writes a column that holds a word, a list or an object (wordOr).

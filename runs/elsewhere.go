@@ -24,6 +24,9 @@ type RunElsewhere struct {
 // Elsewhere returns the runs of those of the profiles that other servers run, by the profile's id. It reads the database only if there
 // are some.
 func (m *Manager) Elsewhere(ctx context.Context, rows ...store.Profile) (map[string]*Info, error) {
+	if m.cfg.Node == "" {
+		return nil, nil
+	}
 	status := map[string]string{} // by profile
 	for _, row := range rows {
 		if m.IsElsewhere(row) && isRunning(row.Status) {
