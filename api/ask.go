@@ -165,7 +165,7 @@ func (s *API) elsewhere(ctx context.Context, id string) (*nodes.Info, error) {
 	if s.nodes.Owner() == "" {
 		return nil, nil
 	}
-	at, err := s.ownerOf(ctx, Prefix+"/profiles/"+id)
+	at, err := s.ownerOfProfile(ctx, id) // an id that is none is in no path that is asked for
 	if err != nil || at == "" || at == s.nodes.Owner() {
 		return nil, err
 	}

@@ -103,6 +103,11 @@ func (s *API) ownerOf(ctx context.Context, path string) (string, error) {
 		}
 		id = run.ProfileID
 	}
+	return s.ownerOfProfile(ctx, id)
+}
+
+// ownerOfProfile is ownerOf for a profile.
+func (s *API) ownerOfProfile(ctx context.Context, id string) (string, error) {
 	row, err := s.store.Profile(ctx, callerOf(ctx).Sees, id, false)
 	if errors.Is(err, store.ErrNoRow) {
 		row, err = s.store.Profile(ctx, callerOf(ctx).Sees, id, true)

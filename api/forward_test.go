@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -124,6 +125,44 @@ func TestExportOfSeveral(t *testing.T) {
 		t.Errorf("those of other servers: %v", got)
 	}
 	a.do(t, "GET", "/profiles/export?unsealed=true&ids="+own, nil).want(t, 200)
+}
+
+// TestFailedInAnother: a filter names the profiles that failed in a job of another server. An id is no path there.
+func TestFailedInAnother(t *testing.T) {
+	t.Parallel()
+	both := newServers(t, testnet.Postgres(t), 2)
+	full := make([]string, 50)
+	for i := range full {
+		full[i] = fmt.Sprint("t", i)
+	}
+	failing := both[0].profile(t, "tags", full)
+	both[0].profile(t, "tags", full[:1])
+	tag := map[string]any{"action": "tag", "tags": []string{"new"}, "filter": map[string]any{"tag": []string{"t0"}}}
+	job := both[0].job(t, tag).text("id")
+	both[0].ended(t, job).counts(t, "done", 2, 2, 1)
+
+	untag := func(failedIn string) map[string]any {
+		return map[string]any{"action": "untag", "tags": full[:1], "filter": map[string]any{"failedIn": failedIn}}
+	}
+	for _, path := range []string{"/../../nodes", "/results", "?limit=1", "/../" + strings.TrimPrefix(job, "."), "%2f.."} {
+		both[1].do(t, "POST", "/profiles/batch", untag(job+path)).invalid(t, "body.filter.failedIn")
+	}
+	both[1].ended(t, both[1].job(t, untag(job)).text("id")).counts(t, "done", 1, 1, 0)
+	both[1].do(t, "GET", "/profiles?tag=t0", nil).want(t, 200).equal(t, "total", 1)
+	both[1].do(t, "GET", "/profiles/"+failing, nil).want(t, 200).equal(t, "tags.0", "t1")
+}
+
+// TestBatchTakesNoPath: what a batch gets as an id is no path at the server of a profile.
+func TestBatchTakesNoPath(t *testing.T) {
+	t.Parallel()
+	both := newServers(t, testnet.Postgres(t), 2)
+	other := both[0].placed(t, both[0].srv.nodes.Owner())
+	proxy := both[0].proxy(t)
+	for action, path := range map[string]string{"delete": "/../../proxies/" + proxy, "stop": "/start", "start": "/../" + other} {
+		r := both[1].do(t, "POST", "/profiles/batch", map[string]any{"action": action, "ids": []string{other + path}}).want(t, 200)
+		r.equal(t, "results.0.error.code", "profile_not_found")
+	}
+	both[0].do(t, "GET", "/proxies/"+proxy, nil).want(t, 200)
 }
 
 // TestAnotherAnswers: each operation on a profile answers the same by another server as by the one that has the profile's data.
