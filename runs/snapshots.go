@@ -173,6 +173,11 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options)
 		return d, err
 	}
 	loaded, err := m.snapshots.Prepare(ctx, row)
+	if o.Repair && problem.HasCode(err, "snapshot_damaged") {
+		var w Warning
+		w, _, err = m.repair(ctx, row, []snapshots.Damage{{File: ".", Problem: "The folder is gone, and so is its snapshot."}}, false)
+		d.warnings = []Warning{w}
+	}
 	if err != nil {
 		return d, err
 	}

@@ -83,7 +83,7 @@ func (k *Keeper) stage(ctx context.Context, p store.Profile, s store.Snapshot, o
 // snapshot_not_found, snapshot_damaged or disk_full, and then the data are as before.
 func (k *Keeper) Rollback(ctx context.Context, profileID string, to store.Snapshot) (kept *store.Snapshot, err error) {
 	before, made, err := k.Save(ctx, profileID, Request{Reason: BeforeRollback, Always: true})
-	if err != nil && !problem.HasCode(err, "profile_empty") {
+	if err != nil && !problem.HasCode(err, "profile_empty") && !k.isGone(profileID, err) {
 		return nil, err
 	}
 	if made {
@@ -109,6 +109,13 @@ func (k *Keeper) Rollback(ctx context.Context, profileID string, to store.Snapsh
 	}
 	k.events.Publish(events.Event{Type: "profile.rolled_back", Workspace: p.WorkspaceID, Data: rolledBack{p.ID, to.ID}})
 	return kept, nil
+}
+
+// isGone reports whether err is that of Prepare for a profile whose folder is gone, and whose data go on from a snapshot that is gone too.
+// There is nothing to keep then.
+func (k *Keeper) isGone(profileID string, err error) bool {
+	_, found := os.Lstat(k.browserData(profileID))
+	return problem.HasCode(err, "snapshot_damaged") && errors.Is(found, fs.ErrNotExist)
 }
 
 // replace loads a snapshot, and makes it the head before the folder changes: a full disk keeps both as they are.

@@ -207,6 +207,42 @@ func TestRollbackToDamaged(t *testing.T) {
 	wantFiles(t, r.files(p.ID), map[string]string{"chrome/Cookies": "new"})
 }
 
+// TestRollbackFromGone: a profile whose folder is gone, and whose newest snapshot is gone too, goes back to an older one.
+func TestRollbackFromGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := r.profile()
+	first := map[string]string{"chrome/Cookies": strings.Repeat("old", 1000)}
+	r.put(p.ID, first)
+	one := r.save(p.ID, Request{Reason: Stop})
+	before, err := filepath.Glob(filepath.Join(r.data, "snapshots", "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.put(p.ID, map[string]string{"chrome/Cookies": strings.Repeat("new", 1000)})
+	two := r.save(p.ID, Request{Reason: Stop})
+	after, err := filepath.Glob(filepath.Join(r.data, "snapshots", "*", "*"))
+	if err != nil || len(after) == len(before) {
+		t.Fatalf("%v, then %v: %v", before, after, err)
+	}
+	for _, file := range after {
+		if !slices.Contains(before, file) {
+			if err := os.RemoveAll(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.RemoveAll(r.profileDir(p.ID)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Rollback(t.Context(), p.ID, two)
+	wantCode(t, err, "snapshot_damaged")
+	if _, err := r.Rollback(t.Context(), p.ID, one); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, r.files(p.ID), first)
+}
+
 // TestClone: clones begin with the data of a snapshot, take no room for its content, and go their own way.
 func TestClone(t *testing.T) {
 	t.Parallel()
