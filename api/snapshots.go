@@ -20,16 +20,19 @@ type SnapshotPath struct {
 }
 
 func (s *API) listSnapshots(ctx context.Context, in *ProfilePath) (*listBody[SnapshotJSON], error) {
-	row, err := s.profileRow(ctx, in.ID, false)
+	rows, err := s.runs.Snapshots().List(ctx, callerOf(ctx).Sees, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.runs.Snapshots().List(ctx, callerOf(ctx).Sees, row.ID)
+	row, err := s.profileRow(ctx, in.ID, false) // after the list: a snapshot that is listed is already known as the current one
+	if err != nil {
+		return nil, err
+	}
 	out := make([]SnapshotJSON, len(rows))
 	for i := range rows {
 		out[i] = snapshotFrom(rows[i], row.HeadID)
 	}
-	return &listBody[SnapshotJSON]{wholeList(out)}, err
+	return &listBody[SnapshotJSON]{wholeList(out)}, nil
 }
 
 // snapshotInput says how a snapshot is made.
