@@ -88,11 +88,11 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	defer unlock()
 	st, err := cfg.openStore(ctx, log)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	defer st.Close()
 	if err := cfg.checkExposure(ctx, st); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	at, err := cfg.listenAll()
 	if err != nil {
@@ -114,7 +114,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	if err := p.prepare(ctx); err != nil && ctx.Err() == nil { // told to stop already, it goes on to stop in order
 		return err
 	}
-	if err := p.announceKey(ctx, c.stderr, cfg); err != nil {
+	if err := p.announceKey(ctx, c.stderr, cfg); err != nil && ctx.Err() == nil {
 		return err
 	}
 	reload := onHangUp()
