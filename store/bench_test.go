@@ -3,25 +3,34 @@ package store
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
-// creates lets callers insert profiles for a while and returns the acknowledged inserts per second.
-func creates(b *testing.B, s *Store, callers int, length time.Duration) float64 {
+// creates lets callers insert profiles for a while, each into the next of some stores. It returns the acknowledged inserts per second, and
+// how often each function was run.
+func creates(b *testing.B, stores []*Store, callers int, length time.Duration) (perSecond, runs float64) {
 	b.Helper()
 	ctx := context.Background()
-	var done atomic.Int64
+	var done, run atomic.Int64
 	begun := time.Now()
 	var crowd sync.WaitGroup
-	for range callers {
+	for n := range callers {
+		s := stores[n%len(stores)]
 		crowd.Go(func() {
 			for time.Since(begun) < length {
 				p := AddProfileParams(aProfile("default", "benchmark"))
-				if err := s.Write(ctx, func(q *Queries) error { return q.AddProfile(ctx, p) }); err != nil {
+				err := s.Write(ctx, func(q *Queries) error {
+					run.Add(1)
+					return q.AddProfile(ctx, p)
+				})
+				if err != nil {
 					b.Error(err)
 					return
 				}
@@ -30,7 +39,7 @@ func creates(b *testing.B, s *Store, callers int, length time.Duration) float64 
 		})
 	}
 	crowd.Wait()
-	return float64(done.Load()) / time.Since(begun).Seconds()
+	return float64(done.Load()) / time.Since(begun).Seconds(), float64(run.Load()) / float64(done.Load())
 }
 
 // BenchmarkCreates compares group commit with a transaction per create, both at synchronous(FULL), in rounds of
@@ -51,7 +60,7 @@ func BenchmarkCreates(b *testing.B) {
 				}
 				perSecond := map[int]float64{}
 				for _, length := range order {
-					perSecond[length] = creates(b, stores[length], callers, 250*time.Millisecond)
+					perSecond[length], _ = creates(b, []*Store{stores[length]}, callers, 250*time.Millisecond)
 				}
 				ratios = append(ratios, perSecond[groupLength]/perSecond[1])
 				grouped, single = append(grouped, perSecond[groupLength]), append(single, perSecond[1])
@@ -59,6 +68,29 @@ func BenchmarkCreates(b *testing.B) {
 			b.ReportMetric(median(ratios), "ratio")
 			b.ReportMetric(median(grouped), "grouped/s")
 			b.ReportMetric(median(single), "ungrouped/s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkCreatesOnPostgres creates in one workspace, whose counters each create changes: the transactions meet each other. Its results
+// are the creates of all servers together, and how often each was run.
+func BenchmarkCreatesOnPostgres(b *testing.B) {
+	for _, c := range []struct{ servers, callers int }{{1, 1}, {1, 32}, {3, 96}} {
+		b.Run(fmt.Sprintf("servers=%d/callers=%d", c.servers, c.callers), func(b *testing.B) {
+			url, dir := testnet.OwnPostgres(b, "fsync=on", "full_page_writes=on").NewDatabase(), b.TempDir()
+			stores := []*Store{openIn(b, dir, Options{Database: url})}
+			for len(stores) < c.servers {
+				stores = append(stores, openIn(b, b.TempDir(), Options{Database: url, SecretKeyFile: filepath.Join(dir, secretKeyName)}))
+			}
+			ensure(b, stores[0], "default")
+			var rates, runs []float64
+			for b.Loop() {
+				rate, run := creates(b, stores, c.callers, time.Second)
+				rates, runs = append(rates, rate), append(runs, run)
+			}
+			b.ReportMetric(median(rates), "creates/s")
+			b.ReportMetric(median(runs), "runs/create")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

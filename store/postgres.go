@@ -24,6 +24,8 @@ const (
 	repeatFor = 15 * time.Second
 	// longestPause is the longest pause before that.
 	longestPause = 100 * time.Millisecond
+	// turnFor is how long a function that has met another waits until no other one is run again.
+	turnFor = 500 * time.Millisecond
 	// mostLost is how often a function is run again whose connection was lost before its COMMIT: all that were unused may be.
 	mostLost = pgWrites + 1
 	// silentFor is how long a statement waits for an answer. PostgreSQL itself ends each wait for a lock earlier.
@@ -44,6 +46,7 @@ type pgEngine struct {
 	reads   *sql.DB
 	bus     *sql.DB       // the connections of Bus: one listens, one appends
 	slots   chan struct{} // a function that runs holds one
+	turn    chan struct{} // one of those that have met another holds it
 	waiting atomic.Int64
 	closing chan struct{} // closed by close: no more functions are taken
 	newer   atomic.Bool   // the database has become one that this version cannot use
@@ -60,7 +63,8 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 		return nil, explainOpen(dir, typedFile(err))
 	}
 	s = newStore(o)
-	e := &pgEngine{store: s, log: o.Logger, schema: o.schema, slots: make(chan struct{}, pgWrites), closing: make(chan struct{})}
+	e := &pgEngine{store: s, log: o.Logger, schema: o.schema, slots: make(chan struct{}, pgWrites), turn: make(chan struct{}, 1),
+		closing: make(chan struct{})}
 	if e.schema == nil {
 		e.schema = postgres.Known()
 	}
@@ -224,7 +228,12 @@ func (e *pgEngine) takeSlot(ctx context.Context) error {
 // repeat runs a transaction until it meets no other. A row that another transaction has inserted or deleted meanwhile is met as
 // ErrUnique or ErrReference. The function is run once more then: it may have a better answer now that it sees the row.
 func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
-	began, lost, seen := time.Now(), 0, false
+	began, lost, seen, alone := time.Now(), 0, false, false
+	defer func() {
+		if alone {
+			<-e.turn
+		}
+	}()
 	if practises {
 		_, _ = e.try(ctx, fn, (*sql.Tx).Rollback)
 	}
@@ -234,6 +243,8 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 		case err == nil:
 			e.store.tally.committed(1)
 			return nil
+		case fault == postgres.Serialization && time.Since(began) < repeatFor && !alone && e.takeTurn():
+			alone = true
 		case fault == postgres.Serialization && time.Since(began) < repeatFor:
 			time.Sleep(pause/2 + rand.N(pause))
 		case (fault == postgres.Unique || fault == postgres.Reference) && !seen:
@@ -246,6 +257,19 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 			}
 			return err
 		}
+	}
+}
+
+// takeTurn waits until no other function of this server is run again, so that those which have met one another do not meet again. It gives
+// up after a while: the other may be a long one that this one has not met.
+func (e *pgEngine) takeTurn() bool {
+	limit := time.NewTimer(turnFor)
+	defer limit.Stop()
+	select {
+	case e.turn <- struct{}{}:
+		return true
+	case <-limit.C:
+		return false
 	}
 }
 
