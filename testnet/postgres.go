@@ -49,7 +49,7 @@ func DatabaseOf(t testing.TB, dir string) string {
 	if !OnPostgres() {
 		return ""
 	}
-	note := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".postgres") // beside it, so that nothing strange lies in it
+	note := databaseNote(dir)
 	known, err := os.ReadFile(note)
 	if err == nil {
 		return string(known)
@@ -59,6 +59,19 @@ func DatabaseOf(t testing.TB, dir string) string {
 		t.Fatal(err)
 	}
 	return url
+}
+
+// databaseNote is the file that names the database of a data folder: beside it, so that nothing strange lies in it.
+func databaseNote(dir string) string {
+	return filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".postgres")
+}
+
+// ForgetDatabase gives a data folder another database, an empty one. Where tests keep the state in SQLite it does nothing.
+func ForgetDatabase(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.Remove(databaseNote(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
 }
 
 func startedShared(t testing.TB) *PostgresServer {

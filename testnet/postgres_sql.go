@@ -29,17 +29,22 @@ func OpenDatabase(t testing.TB, dir, file string) *sql.DB {
 	return db
 }
 
-// Rewrite changes a database of OpenDatabase. Parameters are ?, which PostgreSQL numbers.
-func Rewrite(t testing.TB, db *sql.DB, statement string, args ...any) {
+// Rewrite changes a database of OpenDatabase, and returns how many rows it changed. Parameters are ?, which PostgreSQL numbers.
+func Rewrite(t testing.TB, db *sql.DB, statement string, args ...any) (rows int64) {
 	t.Helper()
 	if OnPostgres() {
 		for n := 1; strings.Contains(statement, "?"); n++ {
 			statement = strings.Replace(statement, "?", fmt.Sprint("$", n), 1)
 		}
 	}
-	if _, err := db.Exec(statement, args...); err != nil {
+	result, err := db.Exec(statement, args...)
+	if err == nil {
+		rows, err = result.RowsAffected()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	return rows
 }
 
 // OpenURL opens a database of PostgreSQL. The driver "pgx" is the caller's, as is the end.

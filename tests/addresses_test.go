@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"database/sql"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"warren/store"
+	"warren/testnet"
 )
 
 // The addresses of a run carry the rights of the key that asked for them, and end with it.
@@ -76,7 +76,7 @@ func guardedGround(t *testing.T) (s *liveServer, canary string, closed []string)
 	}
 	theirs := put(filepath.Join(temporary[0], "uploads", "theirs"), "canary-text")
 	return s, put(filepath.Join(g.dir, "home", "canary"), "canary-text"),
-		[]string{secret, key, config, theirs, filepath.Join(s.data, "warren.db"),
+		[]string{secret, key, config, theirs, s.ownFile(),
 			filepath.Join(s.data, "profiles", other, "files", "uploads"), filepath.Join(s.data, "profiles", other, "chrome", "Local State")}
 }
 
@@ -214,16 +214,9 @@ func parseTime(t testing.TB, text string) time.Time {
 // write changes one row of the database while no server has it, as one that died right after did.
 func (g *testbed) write(statement string, args ...any) {
 	g.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(g.data, store.FileName))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	db := testnet.OpenDatabase(g.t, g.data, filepath.Join(g.data, store.FileName))
 	defer db.Close()
-	result, err := db.ExecContext(g.t.Context(), statement, args...)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	if n, err := result.RowsAffected(); n != 1 || err != nil {
-		g.t.Fatalf("%s changed %d rows: %v", statement, n, err)
+	if n := testnet.Rewrite(g.t, db, statement, args...); n != 1 {
+		g.t.Fatalf("%s changed %d rows", statement, n)
 	}
 }

@@ -73,6 +73,7 @@ func TestUnknownRunIsDismissed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	testnet.ForgetDatabase(t, s.data)
 	pause(t, run.PID) // so that it takes long to close
 	serving := make(chan *liveServer, 1)
 	go func() {

@@ -65,7 +65,7 @@ var needBrowsers = map[string]bool{"profile leak-test": true, "profile cookies g
 func TestExamplesOfCommands(t *testing.T) {
 	documented := documentedCommands(t)
 	g := newTestbed(t)
-	s := g.serve("--browser-mirror", "off")
+	s := g.serve("--browser-mirror", "off", "--node", "local")
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, value := range map[string]string{"HOME": dir, "XDG_CONFIG_HOME": dir, "WARREN_URL": s.base, "WARREN_API_KEY": liveKey} {

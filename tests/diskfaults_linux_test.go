@@ -136,6 +136,7 @@ func unlessNone(n int) error {
 // TestDiskFaults: when a disk is full or fails, the answer says so and nothing is half done, whichever change it is that fails. The same
 // request succeeds when the disk works again. Every ninth change fails, from a random one on; with WARREN_DISK_FAULTS each.
 func TestDiskFaults(t *testing.T) {
+	needFile(t)
 	stride := int64(9)
 	if os.Getenv("WARREN_DISK_FAULTS") != "" {
 		stride = 1

@@ -279,7 +279,7 @@ func TestGatewayGuardsData(t *testing.T) {
 	if err := give(mine); err != nil || c.eval(page, `document.querySelector("input").files[0].text()`) != "mine" {
 		t.Errorf("an upload: %v", err)
 	}
-	for _, name := range []string{"secret.key", "warren.db", "", "profiles/" + id + "/chrome/Default/Cookies"} {
+	for _, name := range []string{"secret.key", filepath.Base(s.ownFile()), "", "profiles/" + id + "/chrome/Default/Cookies"} {
 		if err := give(filepath.Join(s.data, name)); err == nil || !strings.Contains(err.Error(), "Not allowed") {
 			t.Errorf("%q was handed to a page: %v", name, err)
 		}

@@ -58,7 +58,7 @@ func TestRunSeesNothingOfTheServer(t *testing.T) {
 		if run.Isolation.Files != shim.Namespace || run.warned("isolation_files") {
 			t.Errorf("isolation %+v, warnings %+v", run.Isolation, run.Warnings)
 		}
-		for _, path := range []string{canary, filepath.Join(g.data, "warren.db"), filepath.Join(keys, "secret.key"),
+		for _, path := range []string{canary, g.ownFile(), filepath.Join(keys, "secret.key"),
 			filepath.Join(g.data, "profiles", other), filepath.Join(g.data, "profiles", id, ".lock")} {
 			if !seenBy(t, os.Getpid(), path) {
 				t.Errorf("there is no %s to hide", path)
@@ -97,7 +97,7 @@ func TestBuildInTheDataFolder(t *testing.T) {
 	}
 	s := g.serve("--browser", filepath.Join(build, filepath.Base(real)), "--require-isolation")
 	run := s.start(s.profile(nil), nil)
-	if seenBy(t, run.PID, filepath.Join(g.data, "warren.db")) || !seenBy(t, run.PID, build) {
+	if seenBy(t, run.PID, g.ownFile()) || !seenBy(t, run.PID, build) {
 		t.Error("the run sees the wrong part of the data folder")
 	}
 }

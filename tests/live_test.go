@@ -96,6 +96,22 @@ func needIsolation(t testing.TB) {
 	}
 }
 
+// needFile skips a test of the SQLite file where the state is in PostgreSQL.
+func needFile(t testing.TB) {
+	t.Helper()
+	if testnet.OnPostgres() {
+		t.Skip("of the SQLite file")
+	}
+}
+
+// ownFile is a file of the data folder that is the server's own: the database, or with PostgreSQL what says which server it is.
+func (g *testbed) ownFile() string {
+	if testnet.OnPostgres() {
+		return filepath.Join(g.data, "node.json")
+	}
+	return filepath.Join(g.data, "warren.db")
+}
+
 // liveServer is `warren serve` as a process.
 type liveServer struct {
 	*testbed
@@ -151,8 +167,12 @@ func (g *testbed) serve(flags ...string) *liveServer {
 }
 
 func (g *testbed) tryServe(flags ...string) (*liveServer, error) {
+	grace := "20s"
+	if testnet.OnPostgres() { // a server waits 15 s for the beat of one that was killed
+		grace = "60s"
+	}
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", g.data, "--headless", "always", "--check-url", g.world.url("/ip"),
-		"--orphan-grace", "20s", "--start-timeout", "5m"}, flags...)
+		"--orphan-grace", grace, "--start-timeout", "5m"}, flags...)
 	s := &liveServer{testbed: g, cmd: g.command(args...), log: new(testnet.Buffer), exited: make(chan struct{})}
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()

@@ -462,6 +462,7 @@ exit 1`, dir, chromium)
 // TestPowerCuts: after a power cut at any moment nothing is lost that was acknowledged, every database opens, and no head names a
 // missing object. WARREN_POWER_CUTS is how many cuts there are; with it runs of Chromium are part of the work.
 func TestPowerCuts(t *testing.T) {
+	needFile(t)
 	rounds, cuts, chromium := 30, 40, ""
 	if n, err := strconv.Atoi(os.Getenv("WARREN_POWER_CUTS")); err == nil {
 		rounds, cuts, chromium = 60, n, needBrowser(t)

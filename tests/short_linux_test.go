@@ -27,6 +27,7 @@ func (g *testbed) limited(files int) {
 // A server that is short of descriptors gives no living browser up for lost, and the next one that has enough goes on with all of them.
 func TestShortOfDescriptors(t *testing.T) {
 	t.Parallel()
+	needFile(t) // its numbers of descriptors are those of a server with one
 	needBrowser(t)
 	g := newTestbed(t)
 	s := g.serve("--orphan-grace", "300s")

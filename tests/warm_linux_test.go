@@ -105,7 +105,7 @@ func TestWarmRunIsARun(t *testing.T) {
 	if text, refused := s.uploads(run.WsEndpoint, nil).gives(stored.Path); text != "from here" {
 		t.Errorf("a page reads %q in the upload %s, and is told %q", text, stored.Path, refused)
 	}
-	for _, secret := range []string{filepath.Join(s.data, "warren.db"), filepath.Join(files, "..", "..", ".lock")} {
+	for _, secret := range []string{s.ownFile(), filepath.Join(files, "..", "..", ".lock")} {
 		if _, refused := s.uploads(run.WsEndpoint, nil).gives(secret); refused == "" {
 			t.Errorf("a page was given %s", secret)
 		}
