@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -294,5 +295,31 @@ func TestTunnelByConnect(t *testing.T) {
 	}
 	if _, err := openTunnel("http://"+relay.Addr().String(), "other.bench.test:80"); err == nil {
 		t.Error("a refused tunnel is open")
+	}
+}
+
+// TestPretendedBrowserAnswers: events come before the answer that they belong to, and nothing comes after Browser.close.
+func TestPretendedBrowserAnswers(t *testing.T) {
+	in := strings.Join([]string{`{"id":1,"method":"Target.setAutoAttach"}`, `{"id":2,"sessionId":"SESSION","method":"Page.enable"}`,
+		`{"id":3,"method":"Target.attachToBrowserTarget"}`, `{"id":4,"method":"Browser.close"}`, `{"id":5,"method":"Page.enable"}`, ""}, "\x00")
+	var out strings.Builder
+	if err := answerCommands(strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for text := range strings.SplitSeq(strings.TrimSuffix(out.String(), "\x00"), "\x00") {
+		var m struct {
+			ID                int64
+			SessionID, Method string
+			Params            struct{ SessionID string }
+		}
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		got = append(got, fmt.Sprint(m.ID, m.SessionID, m.Method, m.Params.SessionID))
+	}
+	want := []string{"0Target.attachedToTargetSESSION", "1", "2SESSION", "0Target.attachedToTargetCLIENT1", "3", "4"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

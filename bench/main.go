@@ -45,7 +45,7 @@ func roles() map[string]func(args []string) error {
 		"far-side": serves(farServe), "copier": serves(copier), "plain-target": serves(plainTarget), "check-far": checkFar,
 		"check-ours": checkOurs, "sites": serveSites,
 		"check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole,
-		"pretend": pretend, "without-groups": withoutGroups,
+		"pretend": pretend, "pretend-browser": pretendBrowser, "without-groups": withoutGroups,
 		browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
 }

@@ -78,12 +78,11 @@ func (b *bench) newStarts(ctx context.Context, each int, settings ...string) (*s
 	if err != nil {
 		return nil, err
 	}
-	var made struct{ ID string }
-	url := "socks5://" + farUser + ":" + strings.ReplaceAll(farPassword, " ", "%20") + "@" + far.address
-	if err := server.call(ctx, "POST", "/proxies", map[string]any{"url": url}, &made); err != nil {
+	proxy, err := server.addProxy(ctx, far.address)
+	if err != nil {
 		return nil, err
 	}
-	s := &starts{bench: b, server: server, proxy: made.ID, far: far.address}
+	s := &starts{bench: b, server: server, proxy: proxy, far: far.address}
 	for i := range 2 * each {
 		progress("start: warming folder %d of %d", i+1, 2*each)
 		id, err := server.create(ctx, map[string]any{"name": fmt.Sprint("bench ", i), "proxyId": s.proxy})
