@@ -548,6 +548,14 @@ CREATE TABLE duties (
     until  INTEGER NOT NULL  -- by the database's clock; from then on another one may take it
 ) STRICT, WITHOUT ROWID;
 
+-- Proxies that a batch has dealt to profiles which do not have them yet, so that no other deal takes them. Those of a server that is gone do
+-- not count.
+CREATE TABLE deals (
+    id      TEXT NOT NULL PRIMARY KEY,
+    node_id TEXT NOT NULL, -- the server whose batch it is; '': the only one
+    proxies TEXT NOT NULL CHECK (json_valid(proxies) AND json_type(proxies) = 'object') -- how many profiles get each, by the proxy's id
+) STRICT;
+
 -- Unused tickets, and the codes of login links, where servers share this database. With SQLite they are in memory.
 CREATE TABLE tickets (
     hash  BLOB    NOT NULL PRIMARY KEY CHECK (length(hash) = 32), -- SHA-256

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -71,7 +72,7 @@ type API struct {
 	idempotency  *idempotency
 	workspaces   workspaces
 	compressors  compressors
-	deals        deals
+	deals        *deals
 	jobs         jobs
 	installs     installations
 	keyContexts  keyContexts
@@ -95,7 +96,7 @@ func New(d Deps) *API {
 	useOurErrors()
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, schedules: d.Schedules, events: d.Events, pool: d.Pool, site: d.Site,
 		keys: newKeyring(d.Store, d.Config.Key), authFailures: newAuthFailures(),
-		idempotency: newIdempotency(d.Store, d.Nodes, d.Log), started: time.Now(),
+		idempotency: newIdempotency(d.Store, d.Nodes, d.Log), deals: newDeals(d.Store, d.Nodes, d.Log), started: time.Now(),
 		mux: http.NewServeMux(), needs: map[string]store.Right{}, places: map[string]place{}, slow: map[string]bool{},
 		actions:     map[string]string{},
 		refusals:    refusals{byKey: map[string]*refusedKey{}},
@@ -154,11 +155,12 @@ func (s *API) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.http.Close(), s.keys.flush(ctx))
 }
 
-// Prepare deletes idempotency rows of requests that an earlier process did not finish. Their keys can be used again. It revokes the
-// session keys of a former WARREN_API_KEY. It must run before Serve.
+// Prepare deletes idempotency rows of requests that an earlier process did not finish, and its deals of proxies. Keys and proxies can be
+// used again. It revokes the session keys of a former WARREN_API_KEY. It must run before Serve.
 func (s *API) Prepare(ctx context.Context) error {
 	err := s.store.Write(ctx, func(q *store.Queries) error {
-		err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, s.idempotency.nodes.Owner()))
+		own := s.idempotency.nodes.Owner()
+		err := cmp.Or(store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, own)), store.ErrorOf(q.DeleteDealsOfNode(ctx, own)))
 		if err != nil || s.store.Shared() { // of several servers each takes the session keys of its own WARREN_API_KEY alone
 			return err
 		}
@@ -177,7 +179,7 @@ func (s *API) Sweep(ctx context.Context, clockTrusted bool) error {
 	if clockTrusted {
 		removed = s.removeOld(ctx)
 	}
-	return errors.Join(removed, s.store.ForgetGone(ctx), s.keys.flush(ctx),
+	return errors.Join(removed, s.store.ForgetGone(ctx), s.keys.flush(ctx), s.deals.sweep(ctx),
 		s.sweepPackages(ctx, s.runs.Packages().Prune))
 }
 

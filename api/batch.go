@@ -186,6 +186,7 @@ func (s *API) batch(ctx context.Context, in *batchRequest) (*batchBody, error) {
 		return nil, err
 	}
 	defer release()
+	requestOf(ctx).unusedProxy = in.Body.Proxies.Value.Each
 	if err := s.recordBatch(ctx, "", &in.Body, in.Body.IDs); err != nil {
 		return nil, err
 	}
@@ -238,7 +239,7 @@ func (s *API) dealTo(ctx context.Context, in *batchInput, ids []string) (dealt [
 	for i, id := range ids {
 		to[i] = store.ProfileID{ID: id, Workspace: workspaces[id]}
 	}
-	return s.deals.deal(ctx, s.store.Read(), by, &in.Proxies.Value, to)
+	return s.deals.deal(ctx, by, &in.Proxies.Value, to)
 }
 
 // with is the request for one profile: with the proxy that was dealt to it.

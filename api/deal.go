@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -188,48 +187,6 @@ func spread(rows []store.ListProxiesToPickRow, pick string, n int) []string {
 		}
 	}
 	return ids
-}
-
-// deals knows which proxies were dealt to profiles that do not have them yet, so that two deals at once deal no proxy twice.
-type deals struct {
-	mu    sync.Mutex
-	taken map[string]int64 // profiles by proxy
-}
-
-func (d *deals) copy() map[string]int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.taken)
-}
-
-// deal chooses a proxy for each of some profiles, in their order; "" for one without a workspace, which is unknown. Too few
-// proxies are a fault, and nothing is dealt then. The caller must call release when the profiles have their proxies.
-func (d *deals) deal(ctx context.Context, q *store.Queries, by *caller, c *proxiesInput, to []store.ProfileID) (
-	ids []string, release func(), err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var f faults
-	if ids, err = c.dealAll(ctx, q, by, to, d.taken, &f); err == nil {
-		err = f.problem()
-	}
-	if err != nil {
-		return nil, func() {}, err
-	}
-	if d.taken == nil {
-		d.taken = map[string]int64{}
-	}
-	for _, id := range ids {
-		d.taken[id]++
-	}
-	return ids, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		for _, id := range ids {
-			if d.taken[id]--; d.taken[id] <= 0 {
-				delete(d.taken, id)
-			}
-		}
-	}, nil
 }
 
 // dealAll deals in each workspace by itself: a profile's proxy is of its own.

@@ -165,7 +165,7 @@ func takeHeaders(h http.Header) http.Header {
 
 // sign says for whom a request to another server is.
 func (s *API) sign(out *http.Request, req *request) {
-	for _, name := range []string{headerClient, headerBase, headerCaller} {
+	for _, name := range []string{headerClient, headerBase, headerCaller, headerUnused} {
 		out.Header.Del(name)
 	}
 	out.Header.Set(headerClient, req.clientAddress())
@@ -173,6 +173,9 @@ func (s *API) sign(out *http.Request, req *request) {
 	out.Header.Set("X-Request-Id", req.id)
 	if req.caller != nil && out.Header.Get("Authorization") == "" {
 		out.Header.Set(headerCaller, req.caller.mark)
+	}
+	if req.unusedProxy {
+		out.Header.Set(headerUnused, "1")
 	}
 }
 

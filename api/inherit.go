@@ -259,9 +259,13 @@ func (s *API) mergeNew(ctx context.Context, q *store.Queries, in *ProfileInput, 
 
 // dealNew chooses proxies for new profiles with the settings of row. It returns none with a fault.
 func (s *API) dealNew(ctx context.Context, q *store.Queries, whole *inherited, row store.Profile, count int, f *faults) ([]string, error) {
+	taken, err := s.deals.taken(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	var found faults
 	ids, err := whole.proxies.choose(ctx, q, callerOf(ctx), deal{workspace: row.WorkspaceID, count: count,
-		fallbacks: runs.StringsOf(row.FallbackProxyIDs), taken: s.deals.copy()}, &found)
+		fallbacks: runs.StringsOf(row.FallbackProxyIDs), taken: taken}, &found)
 	*f = append(*f, whole.locate(found)...)
 	return ids, err
 }

@@ -26,7 +26,7 @@ func (s *API) startJob(ctx context.Context, in *batchInput) (*batchBody, error) 
 	var dealt []string
 	release := func() {}
 	if in.Proxies.given() {
-		if dealt, release, err = s.deals.deal(ctx, s.store.Read(), by, &in.Proxies.Value, found); err != nil {
+		if dealt, release, err = s.deals.deal(ctx, by, &in.Proxies.Value, found); err != nil {
 			return nil, err
 		}
 	}
@@ -38,7 +38,7 @@ func (s *API) startJob(ctx context.Context, in *batchInput) (*batchBody, error) 
 	req := requestOf(ctx)
 	work := context.WithValue(context.Background(), requestKey{},
 		&request{id: req.id, base: req.base, remote: req.remote, caller: by, api: s, changed: j.countChange,
-			authorization: req.authorization})
+			authorization: req.authorization, unusedProxy: in.Proxies.Value.Each})
 	going, end := s.keyContexts.add(work, by)
 	going, j.cancel = context.WithCancel(going)
 	done, err := s.jobs.add(j)

@@ -322,14 +322,14 @@ func TestBatchDealsProxies(t *testing.T) {
 	// Two deals at once deal no proxy twice.
 	a.do(t, "POST", "/profiles/batch", map[string]any{"action": "setProxy", "ids": append(ids, fallback), "proxyId": nil}).want(t, 200)
 	by, to := newEnvironmentCaller("x"), []store.ProfileID{{ID: ids[0], Workspace: "default"}}
-	one, release, err := a.srv.deals.deal(t.Context(), a.srv.store.Read(), by, &proxiesInput{Each: true}, to)
-	two, release2, err2 := a.srv.deals.deal(t.Context(), a.srv.store.Read(), by, &proxiesInput{Each: true}, to)
+	one, release, err := a.srv.deals.deal(t.Context(), by, &proxiesInput{Each: true}, to)
+	two, release2, err2 := a.srv.deals.deal(t.Context(), by, &proxiesInput{Each: true}, to)
 	if err := errors.Join(err, err2); err != nil || one[0] == two[0] {
 		t.Errorf("%v, %v, %v", one, two, err)
 	}
 	release()
 	release2()
-	if left := a.srv.deals.copy(); len(left) != 0 {
-		t.Errorf("%v are still held", left)
+	if left, err := a.srv.store.Read().ListDeals(t.Context()); err != nil || len(left) != 0 {
+		t.Errorf("%v are still held (%v)", left, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 func (s *API) receive(r *http.Request, req *request) {
 	r.RemoteAddr = net.JoinHostPort(r.Header.Get(headerClient), "0")
 	r.Header.Del("X-Forwarded-For")
+	req.unusedProxy = r.Header.Get(headerUnused) == "1"
 	if base := r.Header.Get(headerBase); base != "" {
 		req.base = base
 	}

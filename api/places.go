@@ -17,4 +17,5 @@ const (
 	headerClient = "Warren-Client" // the client's address
 	headerBase   = "Warren-Base"   // the first server's address as the client sees it
 	headerCaller = "Warren-Caller" // the mark of the key, where the client sent a ticket
+	headerUnused = "Warren-Unused" // "1": the proxy that the profile gets was dealt as unused, and may have no other
 )

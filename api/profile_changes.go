@@ -194,6 +194,9 @@ func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBod
 		if !matches(in.IfMatch, row.Revision) {
 			return etagMismatch()
 		}
+		if err := unusedStill(ctx, q, before, row); err != nil {
+			return err
+		}
 		row.UpdatedAt = now()
 		params := updateOf(row)
 		params.Workspaces = sees

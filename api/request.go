@@ -39,6 +39,7 @@ type request struct {
 	remote         string // the client's address
 	peer           string // the id of the server that has passed it on; "": none
 	authorization  string // the header with the key; "": the request has a ticket, or a capability
+	unusedProxy    bool   // a proxy that a profile gets may have no other (headerUnused)
 }
 
 // require notes the message unless ok.

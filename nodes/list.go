@@ -139,7 +139,8 @@ type Removed struct {
 }
 
 // Remove deletes the row of a node that is gone, in a transaction. Its open runs are recorded as lost, and its profiles do not run any
-// more. Occurrences of schedules that it ran are interrupted. The keys of requests that it had begun can be used again.
+// more. Occurrences of schedules that it ran are interrupted. The keys of requests that it had begun can be used again, and
+// proxies that it had dealt.
 //
 // Its profiles' data stay its own, since it may come back. With forget they are given up, with their snapshots, so that the profiles start
 // anew elsewhere. That can be said later, too, of a node that has profiles and no row. The error is problem.Missing for an unknown id, and
@@ -197,7 +198,10 @@ func settle(ctx context.Context, q *store.Queries, id string) (lost int, err err
 	if err := store.ErrorOf(q.InterruptSchedules(ctx, id)); err != nil {
 		return lost, err
 	}
-	return lost, store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, id))
+	if err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, id)); err != nil {
+		return lost, err
+	}
+	return lost, store.ErrorOf(q.DeleteDealsOfNode(ctx, id))
 }
 
 // Alive is the error of the removal of a node that serves.

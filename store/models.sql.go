@@ -42,6 +42,12 @@ type AuditIndex struct {
 	Result      string
 }
 
+type Deal struct {
+	ID      string
+	NodeID  string
+	Proxies string
+}
+
 type Deleted struct {
 	ID          string
 	Kind        string

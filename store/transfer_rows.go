@@ -35,8 +35,8 @@ type copiedTable struct {
 	columns []string // without those that are generated; read from the source
 }
 
-// copiedTables are all tables with state, without those of the servers of one database (nodes, duties) and tickets, which
-// are valid for minutes. Each comes after those that its rows refer to.
+// copiedTables are all tables with state, without those of the servers of one database (nodes, duties), and without tickets and deals,
+// which are valid for minutes. Each comes after those that its rows refer to.
 func copiedTables() []copiedTable {
 	table := func(name string, key ...string) copiedTable {
 		if len(key) == 0 {

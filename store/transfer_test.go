@@ -169,7 +169,7 @@ func TestTransferredTables(t *testing.T) {
 		before = append(before, table.name)
 	}
 	has := list(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'")
-	all = append(all, "nodes", "duties", "tickets") // the servers of a database stay, and what is valid for minutes
+	all = append(all, "nodes", "duties", "tickets", "deals") // the servers of a database stay, and what is valid for minutes
 	if slices.Sort(all); !slices.Equal(all, slices.Sorted(slices.Values(has))) {
 		t.Errorf("tables: %v", difference(all, has))
 	}

@@ -190,6 +190,7 @@ func rowsSince() map[int64][]string {
 			"UPDATE nodes SET pressure = 40 WHERE id = 'n'",
 		},
 		25: {"UPDATE packs SET node_id = 'n'"},
+		26: {`INSERT INTO deals (id, node_id, proxies) VALUES ('d', 'n', '{"x":1}')`},
 	}
 }
 

@@ -24,6 +24,7 @@ var plainScans = map[string]string{
 	"ListMissingHeads":   "the check reads everything anyway",
 	"ListProxiesToCheck": "a check of all reads all",
 	"InterruptSchedules": "once, at boot",
+	"DeleteDealsOfNode":  "once, at boot",
 
 	"DeleteUnfinishedIdempotency": "once, at boot",
 }
