@@ -80,6 +80,13 @@ FROM runs JOIN profiles ON profiles.id = runs.profile_id
 WHERE runs.ended_at IS NULL AND profiles.node_id <> CAST(@node_id AS TEXT)
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR runs.workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
+-- name: ListProxiesOfRunsElsewhere :many
+-- ListProxiesOfRunsElsewhere returns the proxy of each run without an end in a workspace, of the profiles whose data other servers have.
+SELECT CAST(json_extract(runs.record, '$.proxy.id') AS TEXT) AS proxy_id
+FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE runs.ended_at IS NULL AND profiles.node_id <> CAST(@node_id AS TEXT) AND runs.workspace_id = @workspace_id
+  AND json_extract(runs.record, '$.proxy.id') IS NOT NULL;
+
 -- name: ListOpenRunsOfProfiles :many
 -- ListOpenRunsOfProfiles returns the runs without an end of the profiles of a JSON array of ids, unsorted.
 SELECT * FROM runs WHERE ended_at IS NULL AND profile_id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));

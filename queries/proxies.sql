@@ -153,8 +153,8 @@ WHERE workspace_id = @workspace_id AND id IN (SELECT value FROM json_each(CAST(@
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: SetPicked :execrows
--- SetPicked records that a start picked a proxy.
-UPDATE proxies SET picked_at = @picked_at WHERE id = @id;
+-- SetPicked records that a start picked a proxy. It affects no row if another start has picked it since @seen.
+UPDATE proxies SET picked_at = @picked_at WHERE id = @id AND picked_at = @seen;
 
 -- name: GetPick :one
 -- GetPick returns the proxy that a profile had for a tag.

@@ -36,11 +36,21 @@ func (m *Manager) chooseProxy(ctx context.Context, p *plan, o Options) (*string,
 	return &id, err
 }
 
-// runsPerProxy counts the runs of each proxy, pending starts included.
-func (m *Manager) runsPerProxy() map[string]int {
+// runsPerProxy counts the runs of each proxy: this server's, pending starts included, and the open ones of a workspace on other servers.
+func (m *Manager) runsPerProxy(ctx context.Context, workspace string) (map[string]int, error) {
+	count := map[string]int{}
+	if m.cfg.Node != "" {
+		others, err := m.store.Read().ListProxiesOfRunsElsewhere(ctx, store.ListProxiesOfRunsElsewhereParams{NodeID: m.cfg.Node,
+			WorkspaceID: workspace})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range others {
+			count[id]++
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	count := map[string]int{}
 	for profileID, r := range m.byProfile {
 		id := m.pickedProxies[profileID]
 		r.mu.Lock()
@@ -52,70 +62,101 @@ func (m *Manager) runsPerProxy() map[string]int {
 			count[id]++
 		}
 	}
-	return count
+	return count, nil
 }
 
 // pickProxy picks a proxy of the profile's workspace with the tag that is not known to be dead. A dry pick is not
 // recorded. moved reports that a sticky pick differs from the last one.
 func (m *Manager) pickProxy(ctx context.Context, sees store.Scope, profile store.Profile, from Pick, dry bool) (id string,
 	moved bool, err error) {
-	m.pickMu.Lock() // concurrent starts see each other's pick
+	m.pickMu.Lock() // concurrent starts of this server see each other's pick
 	defer m.pickMu.Unlock()
+	for {
+		c, err := m.choosePick(ctx, sees, profile, from)
+		if err != nil || dry {
+			return c.row.ID, c.moved, err
+		}
+		m.mu.Lock()
+		m.pickedProxies[profile.ID] = c.row.ID // until the run is released
+		m.mu.Unlock()
+		if recorded, err := m.recordPick(ctx, profile.ID, c); err != nil || recorded {
+			return c.row.ID, c.moved, err
+		}
+	}
+}
+
+// pick is a proxy that was chosen for a start.
+type pick struct {
+	row    store.ListProxiesToPickRow
+	tag    string // folded; "": it is not sticky
+	moved  bool   // a sticky pick differs from the last one
+	latest int64  // when one of the proxies was picked last, in milliseconds
+}
+
+// choosePick chooses from what the database says at the moment.
+func (m *Manager) choosePick(ctx context.Context, sees store.Scope, profile store.Profile, from Pick) (c pick, err error) {
 	q := m.store.Read()
 	rows, err := q.ListProxiesToPick(ctx, store.ListProxiesToPickParams{WorkspaceID: profile.WorkspaceID, Workspaces: sees.Filter()})
 	if err != nil {
-		return "", false, err
+		return c, err
 	}
-	latest := int64(0)
 	for _, row := range rows {
-		latest = max(latest, row.PickedAt)
+		c.latest = max(c.latest, row.PickedAt)
 	}
 	rows = slices.DeleteFunc(rows, func(row store.ListProxiesToPickRow) bool { return !HasTag(row.Tags, from.Tag) })
 	if len(rows) == 0 {
-		return "", false, NoProxyToPick()
+		return c, NoProxyToPick()
 	}
-	tag, last := store.Fold(from.Tag), ""
+	last := ""
 	if from.How == "sticky" {
-		if last, err = q.GetPick(ctx, store.GetPickParams{ProfileID: profile.ID, Tag: tag}); err != nil && !errors.Is(err, store.ErrNoRow) {
-			return "", false, err
+		c.tag = store.Fold(from.Tag)
+		last, err = q.GetPick(ctx, store.GetPickParams{ProfileID: profile.ID, Tag: c.tag})
+		if err != nil && !errors.Is(err, store.ErrNoRow) {
+			return c, err
 		}
 	}
-	id = m.choosePicked(rows, from.How, last)
-	moved = last != "" && id != last
-	if dry {
-		return id, moved, nil
-	}
-	m.mu.Lock()
-	m.pickedProxies[profile.ID] = id // until the run is released
-	m.mu.Unlock()
-	return id, moved, m.store.Write(ctx, func(q *store.Queries) error {
-		if from.How == "sticky" && id != last {
-			if err := q.KeepPick(ctx, store.KeepPickParams{ProfileID: profile.ID, Tag: tag, ProxyID: id}); err != nil {
-				return err
-			}
+	var used map[string]int
+	if from.How == "leastUsed" {
+		if used, err = m.runsPerProxy(ctx, profile.WorkspaceID); err != nil {
+			return c, err
 		}
-		// two picks in the same millisecond keep their order
-		return store.ErrorOf(q.SetPicked(ctx, store.SetPickedParams{ID: id, PickedAt: max(time.Now().UnixMilli(), latest+1)}))
-	})
+	}
+	c.row = choosePicked(rows, from.How, last, used)
+	c.moved = last != "" && c.row.ID != last
+	return c, nil
 }
 
-// choosePicked picks one of rows, which is not empty. last is the last sticky pick, which may be gone; "" none.
-func (m *Manager) choosePicked(rows []store.ListProxiesToPickRow, pick, last string) string {
-	switch pick {
+// recordPick records a pick. It returns false if another start has picked the proxy since it was chosen, at this server or at another one,
+// or if the proxy is gone.
+func (m *Manager) recordPick(ctx context.Context, profileID string, c pick) (recorded bool, err error) {
+	at := max(time.Now().UnixMilli(), c.latest+1) // two picks in the same millisecond keep their order
+	err = m.store.Write(ctx, func(q *store.Queries) error {
+		n, err := q.SetPicked(ctx, store.SetPickedParams{ID: c.row.ID, PickedAt: at, Seen: c.row.PickedAt})
+		if recorded = n > 0; err != nil || !recorded || c.tag == "" {
+			return err
+		}
+		return q.KeepPick(ctx, store.KeepPickParams{ProfileID: profileID, Tag: c.tag, ProxyID: c.row.ID})
+	})
+	return recorded, err
+}
+
+// choosePicked picks one of rows, which is not empty. last is the last sticky pick, which may be gone; "" none. used are the runs of each
+// proxy, for leastUsed.
+func choosePicked(rows []store.ListProxiesToPickRow, how, last string, used map[string]int) store.ListProxiesToPickRow {
+	switch how {
 	case "sticky":
-		if slices.ContainsFunc(rows, func(row store.ListProxiesToPickRow) bool { return row.ID == last }) {
-			return last
+		if i := slices.IndexFunc(rows, func(row store.ListProxiesToPickRow) bool { return row.ID == last }); i >= 0 {
+			return rows[i]
 		}
 	case "roundRobin":
-		return slices.MinFunc(rows, func(a, b store.ListProxiesToPickRow) int { return cmp.Compare(a.PickedAt, b.PickedAt) }).ID
+		return slices.MinFunc(rows, func(a, b store.ListProxiesToPickRow) int { return cmp.Compare(a.PickedAt, b.PickedAt) })
 	case "leastUsed":
-		used := m.runsPerProxy()
 		return slices.MinFunc(rows, func(a, b store.ListProxiesToPickRow) int {
 			return cmp.Or(cmp.Compare(used[a.ID], used[b.ID]), cmp.Compare(a.ProfileCount, b.ProfileCount),
 				cmp.Compare(a.PickedAt, b.PickedAt))
-		}).ID
+		})
 	}
-	return rows[rand.IntN(len(rows))].ID
+	return rows[rand.IntN(len(rows))]
 }
 
 // HasTag reports whether a column with a JSON list of tags contains one, ignoring case.

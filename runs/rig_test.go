@@ -69,6 +69,12 @@ const enough = time.Minute
 // openRig opens a manager on an existing data folder. The test's end closes the database.
 func openRig(t testing.TB, cfg Config) *rig {
 	t.Helper()
+	return openRigOn(t, cfg, testnet.DatabaseOf(t, cfg.Data))
+}
+
+// openRigOn is openRig with the address of a database of PostgreSQL; "": SQLite.
+func openRigOn(t testing.TB, cfg Config, database string) *rig {
+	t.Helper()
 	for _, sub := range []string{"profiles", "run"} {
 		if err := os.MkdirAll(filepath.Join(cfg.Data, sub), 0o700); err != nil {
 			t.Fatal(err)
@@ -76,7 +82,7 @@ func openRig(t testing.TB, cfg Config) *rig {
 	}
 	r := &rig{t: t, dir: cfg.Data, log: new(testnet.Buffer)}
 	log := slog.New(slog.NewJSONHandler(r.log, nil))
-	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log, Database: testnet.DatabaseOf(t, cfg.Data)})
+	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log, Database: database})
 	if err != nil {
 		t.Fatal(err)
 	}

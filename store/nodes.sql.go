@@ -410,6 +410,42 @@ func (q *Queries) ListOpenRunsOfProfiles(ctx context.Context, ids string) ([]Run
 	return items, nil
 }
 
+const listProxiesOfRunsElsewhere = `-- name: ListProxiesOfRunsElsewhere :many
+SELECT CAST(json_extract(runs.record, '$.proxy.id') AS TEXT) AS proxy_id
+FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE runs.ended_at IS NULL AND profiles.node_id <> CAST(?1 AS TEXT) AND runs.workspace_id = ?2
+  AND json_extract(runs.record, '$.proxy.id') IS NOT NULL
+`
+
+type ListProxiesOfRunsElsewhereParams struct {
+	NodeID      string
+	WorkspaceID string
+}
+
+// ListProxiesOfRunsElsewhere returns the proxy of each run without an end in a workspace, of the profiles whose data other servers have.
+func (q *Queries) ListProxiesOfRunsElsewhere(ctx context.Context, arg ListProxiesOfRunsElsewhereParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesOfRunsElsewhere, arg.NodeID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var proxy_id string
+		if err := rows.Scan(&proxy_id); err != nil {
+			return nil, err
+		}
+		items = append(items, proxy_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const placeProfile = `-- name: PlaceProfile :execrows
 UPDATE profiles SET node_id = CAST(?1 AS TEXT) WHERE id = ?2 AND node_id IS NULL
 `

@@ -101,7 +101,7 @@ var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|
 // walksItsPartialIndex are the queries that may walk a whole index, because it holds few rows.
 var walksItsPartialIndex = map[string]string{
 	"listOpenRuns": "runs_open", "listOpenRunsVisible": "runs_open", "countOpenRunsVisible": "runs_open",
-	"listOpenRunsElsewhere":  "runs_open",
+	"listOpenRunsElsewhere": "runs_open", "listProxiesOfRunsElsewhere": "runs_open",
 	"listProfilesNotStopped": "profiles_not_stopped", "listSnapshotsDue": "profiles_snapshot_due",
 	"listProfilesToStart": "profiles_with_server", "countRunningBeside": "profiles_not_stopped",
 }

@@ -1082,17 +1082,18 @@ func (q *Queries) SealRotateURLOfProxy(ctx context.Context, arg SealRotateURLOfP
 }
 
 const setPicked = `-- name: SetPicked :execrows
-UPDATE proxies SET picked_at = ?1 WHERE id = ?2
+UPDATE proxies SET picked_at = ?1 WHERE id = ?2 AND picked_at = ?3
 `
 
 type SetPickedParams struct {
 	PickedAt int64
 	ID       string
+	Seen     int64
 }
 
-// SetPicked records that a start picked a proxy.
+// SetPicked records that a start picked a proxy. It affects no row if another start has picked it since @seen.
 func (q *Queries) SetPicked(ctx context.Context, arg SetPickedParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, setPicked, arg.PickedAt, arg.ID)
+	result, err := q.db.ExecContext(ctx, setPicked, arg.PickedAt, arg.ID, arg.Seen)
 	if err != nil {
 		return 0, err
 	}

@@ -115,6 +115,8 @@ var internalQueries = map[string]string{
 	"ListOpenRunsOfNode":      "for keys of the scope admin and of all workspaces",
 	"ListOpenRunsOfProfiles":  "of profiles that were read under the key's workspaces",
 	"HasPackage":              "after DeleteExtension, which has the key's workspaces",
+
+	"ListProxiesOfRunsElsewhere": "by a start, whose profile was read under the key's workspaces; it is of that workspace",
 }
 
 var (

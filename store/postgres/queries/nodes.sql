@@ -72,6 +72,12 @@ FROM runs JOIN profiles ON profiles.id = runs.profile_id
 WHERE runs.ended_at IS NULL AND profiles.node_id <> $1::text
   AND ($2::text IS NULL OR runs.workspace_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json))));
 
+-- name: ListProxiesOfRunsElsewhere :many
+SELECT runs.record::json #>> '{proxy,id}' AS proxy_id
+FROM runs JOIN profiles ON profiles.id = runs.profile_id
+WHERE runs.ended_at IS NULL AND profiles.node_id <> $1::text AND runs.workspace_id = $2
+  AND runs.record::json #>> '{proxy,id}' IS NOT NULL;
+
 -- name: ListOpenRunsOfProfiles :many
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record
 FROM runs WHERE ended_at IS NULL AND profile_id = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)));

@@ -144,7 +144,7 @@ WHERE workspace_id = $1 AND id = ANY (ARRAY(SELECT json_array_elements_text($2::
   AND ($3::text IS NULL OR workspace_id = ANY (ARRAY(SELECT json_array_elements_text($3::text::json))));
 
 -- name: SetPicked :execrows
-UPDATE proxies SET picked_at = $1 WHERE id = $2;
+UPDATE proxies SET picked_at = $1 WHERE id = $2 AND picked_at = $3;
 
 -- name: GetPick :one
 SELECT proxy_id FROM picks WHERE profile_id = $1 AND tag = $2;
