@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"warren/api"
@@ -359,5 +361,41 @@ func TestStrangeAuthority(t *testing.T) {
 	var told bytes.Buffer
 	if code := exitCode(refused.err, &told); code != 3 || !strings.Contains(told.String(), "the authority that certifies the servers") {
 		t.Errorf("%d, %s", code, told.String())
+	}
+}
+
+// TestFirstServeOfTwo: of two servers that start at once on an empty database one makes the admin key. The other one says where it is.
+func TestFirstServeOfTwo(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "secret.key")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("5e", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		database := testnet.Postgres(t)
+		servers, configs := make([]served, 2), make([]*serveConfig, 2)
+		var both sync.WaitGroup
+		for i := range servers {
+			configs[i] = testConfig(t)
+			configs[i].Store, configs[i].SecretKey = database, secret
+			both.Go(func() { servers[i] = serveOnce(t, configs[i]) })
+		}
+		both.Wait()
+		made := 0
+		for i, s := range servers {
+			key := keyForm.FindString(s.log)
+			text, err := os.ReadFile(filepath.Join(configs[i].Data, "admin.key"))
+			switch {
+			case s.err != nil:
+				t.Error(s.err)
+			case key != "" && string(text) == key+"\n":
+				made++
+			case key != "" || !errors.Is(err, os.ErrNotExist) || !strings.Contains(s.log, "in the data folder of the server that made it"):
+				t.Errorf("admin.key has %q (%v), and the server says:\n%s", text, err, s.log)
+			}
+		}
+		if made != 1 {
+			t.Fatalf("%d servers made a key", made)
+		}
 	}
 }

@@ -361,13 +361,21 @@ func (p *product) announceKey(ctx context.Context, w io.Writer, cfg *serveConfig
 	if link != "" {
 		text += fmt.Sprintf("\nOpen the page (once, within 10 minutes; `warren open` makes another link):\n\n    %s\n\n", link)
 	} else {
-		text += fmt.Sprintf("\nThe page is at %s/. It needs a key: the one in %s is gone or was revoked.\n\n", p.api.Base(),
-			filepath.Join(cfg.Data, "admin.key"))
+		text += fmt.Sprintf("\nThe page is at %s/. It needs a key: %s.\n\n", p.api.Base(),
+			p.whereKeyIs(filepath.Join(cfg.Data, "admin.key")))
 	}
 	if _, err := io.WriteString(w, text); err != nil { // the key is in admin.key, and `warren open` makes a link
 		p.log.Warn("the key and the link were not printed", "cause", err)
 	}
 	return nil
+}
+
+// whereKeyIs says where the admin key is which this server does not have. file is where it would be.
+func (p *product) whereKeyIs(file string) string {
+	if _, err := os.Stat(file); p.store.Shared() && errors.Is(err, os.ErrNotExist) {
+		return "the admin key is in admin.key in the data folder of the server that made it, the first one of the database"
+	}
+	return "the one in " + file + " is gone or was revoked"
 }
 
 // stop refuses new starts, closes browsers, ends streams and finishes the requests under way. end cancels the background work.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -228,8 +227,9 @@ func (s *API) endKey(ctx context.Context, id string) {
 // adminKeyFile is the name of the file in the data folder that keeps the first admin key.
 const adminKeyFile = "admin.key"
 
-// firstKey makes the admin key of an empty data folder, and keeps it in admin.key for the command line. The file is written first: after
-// a crash the key is in the file, or there is none and the next serve makes one. It returns "" when there is a key already.
+// firstKey makes the admin key of an empty database, and keeps it in admin.key for the command line. The file is written first: after
+// a crash the key is in the file, or there is none and the next serve makes one. So it is after an error. It returns "" when there is a key
+// already. Of several servers that ask at once, one makes it.
 func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) {
 	have, err := k.store.Read().HasOwnKeys(ctx)
 	if err != nil || have {
@@ -239,8 +239,21 @@ func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) 
 	if err := store.WriteFile(file, key+"\n"); err != nil {
 		return "", err
 	}
-	if _, err := k.add(ctx, key, "admin", []store.Right{scopeAdmin}, nil, nil); err != nil {
-		return "", errors.Join(err, os.Remove(file))
+	row, err := newKeyRow(key, "admin", []store.Right{scopeAdmin}, store.All(), nil)
+	if err != nil {
+		return "", err
+	}
+	err = k.store.Write(ctx, func(q *store.Queries) (err error) {
+		if have, err = q.HasOwnKeys(ctx); err != nil || have {
+			return err
+		}
+		return insertKey(ctx, q, row)
+	})
+	if err != nil {
+		return "", err
+	}
+	if have { // another server has made one meanwhile
+		return "", os.Remove(file)
 	}
 	return key, nil
 }

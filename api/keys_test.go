@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"crypto/sha256"
+	"database/sql"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -333,4 +335,47 @@ func oneIf(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// TestFirstKeyAtOnce: of several servers that start on an empty database at once, one makes the admin key and has its file.
+func TestFirstKeyAtOnce(t *testing.T) {
+	t.Parallel()
+	database := testnet.Postgres(t)
+	all := newServers(t, database, 3)
+	db, err := sql.Open("pgx", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for range 20 {
+		keys, folders := make([]string, len(all)), make([]string, len(all))
+		var starting sync.WaitGroup
+		for i, a := range all {
+			folders[i] = t.TempDir()
+			starting.Go(func() {
+				var err error
+				if keys[i], err = a.srv.keys.firstKey(t.Context(), folders[i]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		starting.Wait()
+		made := 0
+		for i, key := range keys {
+			text, err := os.ReadFile(filepath.Join(folders[i], adminKeyFile))
+			if key == "" && !errors.Is(err, os.ErrNotExist) || key != "" && string(text) != key+"\n" {
+				t.Errorf("the key is %q, its file has %q (%v)", key, text, err)
+			}
+			if key != "" {
+				made++
+				all[0].as(key).do(t, "GET", "/keys", nil).want(t, 200).equal(t, "total", 1)
+			}
+		}
+		if made != 1 {
+			t.Fatalf("%d servers made a key", made)
+		}
+		if _, err := db.ExecContext(t.Context(), "DELETE FROM keys"); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
