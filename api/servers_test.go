@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/events"
 	"warren/pool"
 	"warren/store"
 	"warren/testnet"
@@ -186,10 +187,11 @@ func TestChecksOfTwoServers(t *testing.T) {
 }
 
 // TestRotateOnTwoServers: one of several rotations of a proxy at once is done, at whichever server they are asked for. The others are
-// refused, as those at one server are.
+// refused, as those at one server are. The exit that has moved is news to the other servers, once, and none to the one that has found it.
 func TestRotateOnTwoServers(t *testing.T) {
 	t.Parallel()
-	both := newServers(t, testnet.Postgres(t), 2, checkingURL)
+	database := testnet.Postgres(t)
+	both := newServers(t, database, 2, checkingURL)
 	m := both[0].pool(t, "default", 1, nil)
 	var calls atomic.Int64
 	seller := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -198,28 +200,76 @@ func TestRotateOnTwoServers(t *testing.T) {
 	t.Cleanup(seller.Close)
 	both[0].do(t, "PUT", "/proxies/"+m.ids[0], map[string]any{"rotateUrl": seller.URL}).want(t, 200)
 
-	third := pool.New(t.Context(), pool.Config{}, slog.New(slog.DiscardHandler), both[1].store, both[1].srv.events, nil)
-	before := both[1].srv.events.Subscribers()
-	go third.FollowOthers(t.Context())
-	waitFor(t, "it follows", func() bool { return both[1].srv.events.Subscribers() > before })
-
-	answers := make(chan *answer)
-	for i := range 6 {
-		go func() { answers <- both[i%2].do(t, "POST", "/proxies/"+m.ids[0]+"/rotate", nil) }()
+	movesOf := []func(last string) []string{}
+	for _, log := range []*events.Log{both[0].srv.events, both[1].srv.events, eventsOf(t, both[0], database)} {
+		movesOf = append(movesOf, followMoves(t, both[0].store, log))
 	}
-	done := 0
-	for range 6 {
-		if r := <-answers; r.status == 200 {
-			done++
+	answers := make([]*answer, 6)
+	var asking sync.WaitGroup
+	for i := range answers {
+		asking.Go(func() { answers[i] = both[i%2].do(t, "POST", "/proxies/"+m.ids[0]+"/rotate", nil) })
+	}
+	asking.Wait()
+	var done []int
+	for i, r := range answers {
+		if r.status == 200 {
+			done = append(done, i%2)
 		} else {
 			r.refused(t, 429, "rate_limited")
 		}
 	}
-	if done != 1 || calls.Load() != 1 {
-		t.Errorf("%d were done, the address was called %d times; want one of each", done, calls.Load())
+	if len(done) != 1 || calls.Load() != 1 {
+		t.Fatalf("%d were done, the address was called %d times; want one of each", len(done), calls.Load())
 	}
-	if got := third.AwaitMoves(t.Context()); !slices.Equal(got, []pool.Move{{Workspace: "default", ProxyID: m.ids[0]}}) {
-		t.Errorf("another server knows of %v", got)
+	if got := movesOf[2](m.ids[0]); !slices.Equal(got, m.ids) {
+		t.Errorf("another server takes the moves %v, want %v", got, m.ids)
+	}
+	last := events.Event{Type: "proxy.exit_changed", Workspace: "default", Data: map[string]string{"id": "last"}}
+	eventsOf(t, both[0], database).Publish(last)
+	for i, moves := range movesOf[:2] {
+		want := []string{m.ids[0], "last"}
+		if i == done[0] {
+			want = want[1:]
+		}
+		if got := moves("last"); !slices.Equal(got, want) {
+			t.Errorf("server %d takes the moves %v from the events, want %v", i, got, want)
+		}
+	}
+}
+
+// eventsOf opens the events of one more server of a database.
+func eventsOf(t testing.TB, a *testAPI, database string) *events.Log {
+	t.Helper()
+	st, err := store.Open(t.Context(), t.TempDir(), store.Options{Database: database, SecretKeyFile: filepath.Join(a.dir, "secret.key")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	log, err := events.Open(t.Context(), st.Bus(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(log.Close)
+	return log
+}
+
+// followMoves makes a pool take moves from events. The result waits for the move of a proxy, and returns all up to it.
+func followMoves(t testing.TB, st *store.Store, log *events.Log) (until func(last string) []string) {
+	t.Helper()
+	beside, before := pool.New(t.Context(), pool.Config{}, slog.New(slog.DiscardHandler), st, log, nil), log.Subscribers()
+	go beside.FollowOthers(t.Context())
+	waitFor(t, "it follows", func() bool { return log.Subscribers() > before })
+	return func(last string) (all []string) {
+		for !slices.Contains(all, last) {
+			moves := beside.AwaitMoves(t.Context())
+			if moves == nil {
+				t.Fatal("the move does not come")
+			}
+			for _, move := range moves {
+				all = append(all, move.ProxyID)
+			}
+		}
+		return all
 	}
 }
 

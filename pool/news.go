@@ -74,7 +74,7 @@ func (p *Pool) follow(ctx context.Context, sub *events.Subscription) {
 			if !open {
 				return
 			}
-			if e.Type != exitChanged {
+			if e.Type != exitChanged || !e.Elsewhere() { // its own moves it has taken at once
 				continue
 			}
 			var event struct {
