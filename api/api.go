@@ -148,9 +148,10 @@ func (s *API) Serve(l net.Listener) error {
 const unusedTime = 500 * time.Millisecond
 
 // Shutdown ends the jobs, waits for requests under way to finish, at most until ctx ends, and closes the remaining connections.
-// It then writes the times at which keys were last used.
+// It then writes the times at which keys were last used. Answers that wait for the database are given up.
 func (s *API) Shutdown(ctx context.Context) error {
 	s.jobs.close(ctx)
+	s.idempotency.close()
 	err := s.http.Shutdown(ctx)
 	return errors.Join(err, s.http.Close(), s.keys.flush(ctx))
 }

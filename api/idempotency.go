@@ -29,8 +29,12 @@ type idempotency struct {
 	nodes servers
 	log   *slog.Logger
 
+	ending chan struct{} // closed by close
+	close  func()
+
 	mu       sync.Mutex
 	underway map[string]int // how many requests use each row
+	waiting  int            // what keepTrying has
 }
 
 // servers are those of a database.
@@ -45,7 +49,9 @@ const (
 )
 
 func newIdempotency(st *store.Store, nodes servers, log *slog.Logger) *idempotency {
-	return &idempotency{store: st, nodes: nodes, log: log, underway: map[string]int{}}
+	ending := make(chan struct{})
+	return &idempotency{store: st, nodes: nodes, log: log, ending: ending, close: sync.OnceFunc(func() { close(ending) }),
+		underway: map[string]int{}}
 }
 
 // covers reports whether the operation takes an Idempotency-Key: it creates something or starts a browser.
@@ -109,7 +115,12 @@ func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, h
 	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).KeyID, IdemKey: key,
 		Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
 	i.begin(place)
-	defer i.end(place)
+	later := false // the answer is saved later, and the row is in use until then
+	defer func() {
+		if !later {
+			i.end(place)
+		}
+	}()
 	first, err := i.claim(ctx, place, hash, shownOnce(r.URL.Path))
 	if err != nil {
 		return err
@@ -118,7 +129,11 @@ func (i *idempotency) once(w http.ResponseWriter, r *http.Request, key string, h
 		return i.replay(w, *first, place)
 	}
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
-	defer func() { i.save(ctx, place, rec) }()
+	node := i.nodes.Owner()
+	if first != nil {
+		node = first.NodeID
+	}
+	defer func() { later = i.save(ctx, place, node, rec) }()
 	r = r.WithContext(ctx)
 	switch {
 	case first == nil:
@@ -183,12 +198,13 @@ func stillRunning() *problem.Error {
 	return keyConflict("The first request with this Idempotency-Key is still running. Ask again when it is done.").After(time.Second)
 }
 
-// reserve makes the row of this request. If there is one, it returns that.
+// reserve makes the row of this request. If there is one, it returns that. With an error there is none, or forget removes it.
 func (i *idempotency) reserve(ctx context.Context, p store.GetIdempotencyParams, hash [32]byte) (first *store.Idempotency, err error) {
+	at := now()
 	err = i.store.Write(ctx, func(q *store.Queries) error {
 		first = nil
 		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
-			BodyHash: hash[:], CreatedAt: now(), NodeID: i.nodes.Owner()})
+			BodyHash: hash[:], CreatedAt: at, NodeID: i.nodes.Owner()})
 		if err != nil {
 			return err
 		}
@@ -200,6 +216,9 @@ func (i *idempotency) reserve(ctx context.Context, p store.GetIdempotencyParams,
 		first = &have
 		return err
 	})
+	if errors.Is(err, store.ErrUnknown) {
+		i.forget(p, at)
+	}
 	return first, err
 }
 
@@ -308,37 +327,6 @@ func isSaved(status int) bool {
 		return false
 	}
 	return status < 500
-}
-
-// save stores the answer. An answer that is not stored frees the key. So does one that is too large, unless an object was created:
-// then a repeated request reads it.
-func (i *idempotency) save(ctx context.Context, p store.GetIdempotencyParams, rec *recorder) {
-	err := i.store.Write(ctx, func(q *store.Queries) error {
-		if !rec.done || !isSaved(rec.status) || rec.tooLarge {
-			_, err := q.DeleteIdempotency(ctx, store.DeleteIdempotencyParams(p))
-			return err
-		}
-		headers := map[string]string{}
-		for _, k := range []string{"Content-Type", "Location", "Etag"} {
-			if v := rec.Header().Get(k); v != "" {
-				headers[k] = v
-			}
-		}
-		text, err := json.Marshal(headers)
-		if err != nil {
-			return err
-		}
-		answer, err := i.store.Seal("idempotency", "answer", idempotencyRow(p), rec.body.Bytes())
-		if err != nil {
-			return err
-		}
-		_, err = q.FinishIdempotency(ctx, store.FinishIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
-			Status: int64(rec.status), Headers: string(text), Answer: answer})
-		return err
-	})
-	if err != nil && !errors.Is(err, store.ErrClosed) {
-		i.log.Error("an answer for its Idempotency-Key was not stored", "cause", err)
-	}
 }
 
 // purge deletes answers older than 24 hours.

@@ -142,7 +142,7 @@ func TestIdempotencyOfTwo(t *testing.T) {
 			t.Fatalf("%s: got %v, %v, want the row of a request that runs", key, seen, err)
 		}
 		if status != 0 {
-			i.save(t.Context(), p, &recorder{ResponseWriter: httptest.NewRecorder(), status: status, done: true})
+			i.save(t.Context(), p, "", &recorder{ResponseWriter: httptest.NewRecorder(), status: status, done: true})
 			i.end(p)
 		}
 		row, err := i.readAgain(t.Context(), p, seen)

@@ -8,8 +8,9 @@ ON CONFLICT (key_id, idem_key, target) DO NOTHING;
 SELECT * FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target;
 
 -- name: FinishIdempotency :execrows
+-- FinishIdempotency stores the answer of a request of a server. It affects no row of another server.
 UPDATE idempotency SET status = @status, headers = @headers, answer = @answer
-WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0;
+WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0 AND node_id = @node_id;
 
 -- name: TrimIdempotency :execrows
 -- TrimIdempotency deletes the oldest answers of an API key beyond @keep. Requests in progress stay.
@@ -17,8 +18,19 @@ DELETE FROM idempotency WHERE idempotency.key_id = @key_id AND (status <> 0 OR o
     SELECT old.created_at FROM idempotency AS old WHERE old.key_id = @key_id ORDER BY old.created_at DESC LIMIT 1 OFFSET CAST(@keep AS INTEGER));
 
 -- name: DeleteIdempotency :execrows
--- DeleteIdempotency frees the key of a request that failed.
-DELETE FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND object = '';
+-- DeleteIdempotency frees the key of a request of a server that failed. It affects no row of another server.
+DELETE FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND object = '' AND node_id = @node_id;
+
+-- name: ForgetIdempotency :execrows
+-- ForgetIdempotency removes the row of a request that was not begun, since it was not known whether the row was there.
+DELETE FROM idempotency
+WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0 AND object = '' AND node_id = @node_id
+  AND created_at = @created_at;
+
+-- name: LeaveIdempotency :execrows
+-- LeaveIdempotency ends a request of a server that has created an object and has no answer to store. Any server may read the object then.
+UPDATE idempotency SET node_id = ''
+WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0 AND object <> '' AND node_id = @node_id;
 
 -- name: NoteIdempotency :execrows
 -- NoteIdempotency records the object that a request in progress creates, in the transaction that creates it.

@@ -31,6 +31,9 @@ var (
 	ErrReference = errors.New("it is referred to, or refers to what is not there")
 	ErrQuota     = errors.New("a quota of the workspace is used up") // as a *QuotaError
 	ErrNoRow     = sql.ErrNoRows                                     // a query for one row found none
+
+	// ErrUnknown is a COMMIT without an answer, of PostgreSQL alone.
+	ErrUnknown = errors.New("the connection was lost at the COMMIT, so that it is not known whether the change was made")
 )
 
 // ErrorOf returns the error of a statement whose result does not matter.

@@ -41,18 +41,24 @@ func (q *Queries) BeginIdempotency(ctx context.Context, arg BeginIdempotencyPara
 }
 
 const deleteIdempotency = `-- name: DeleteIdempotency :execrows
-DELETE FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3 AND object = ''
+DELETE FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3 AND object = '' AND node_id = ?4
 `
 
 type DeleteIdempotencyParams struct {
 	KeyID   string
 	IdemKey string
 	Target  string
+	NodeID  string
 }
 
-// DeleteIdempotency frees the key of a request that failed.
+// DeleteIdempotency frees the key of a request of a server that failed. It affects no row of another server.
 func (q *Queries) DeleteIdempotency(ctx context.Context, arg DeleteIdempotencyParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deleteIdempotency, arg.KeyID, arg.IdemKey, arg.Target)
+	result, err := q.db.ExecContext(ctx, deleteIdempotency,
+		arg.KeyID,
+		arg.IdemKey,
+		arg.Target,
+		arg.NodeID,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +80,7 @@ func (q *Queries) DeleteUnfinishedIdempotency(ctx context.Context, nodeID string
 
 const finishIdempotency = `-- name: FinishIdempotency :execrows
 UPDATE idempotency SET status = ?1, headers = ?2, answer = ?3
-WHERE key_id = ?4 AND idem_key = ?5 AND target = ?6 AND status = 0
+WHERE key_id = ?4 AND idem_key = ?5 AND target = ?6 AND status = 0 AND node_id = ?7
 `
 
 type FinishIdempotencyParams struct {
@@ -84,8 +90,10 @@ type FinishIdempotencyParams struct {
 	KeyID   string
 	IdemKey string
 	Target  string
+	NodeID  string
 }
 
+// FinishIdempotency stores the answer of a request of a server. It affects no row of another server.
 func (q *Queries) FinishIdempotency(ctx context.Context, arg FinishIdempotencyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, finishIdempotency,
 		arg.Status,
@@ -94,6 +102,36 @@ func (q *Queries) FinishIdempotency(ctx context.Context, arg FinishIdempotencyPa
 		arg.KeyID,
 		arg.IdemKey,
 		arg.Target,
+		arg.NodeID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const forgetIdempotency = `-- name: ForgetIdempotency :execrows
+DELETE FROM idempotency
+WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3 AND status = 0 AND object = '' AND node_id = ?4
+  AND created_at = ?5
+`
+
+type ForgetIdempotencyParams struct {
+	KeyID     string
+	IdemKey   string
+	Target    string
+	NodeID    string
+	CreatedAt int64
+}
+
+// ForgetIdempotency removes the row of a request that was not begun, since it was not known whether the row was there.
+func (q *Queries) ForgetIdempotency(ctx context.Context, arg ForgetIdempotencyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, forgetIdempotency,
+		arg.KeyID,
+		arg.IdemKey,
+		arg.Target,
+		arg.NodeID,
+		arg.CreatedAt,
 	)
 	if err != nil {
 		return 0, err
@@ -127,6 +165,32 @@ func (q *Queries) GetIdempotency(ctx context.Context, arg GetIdempotencyParams) 
 		&i.NodeID,
 	)
 	return i, err
+}
+
+const leaveIdempotency = `-- name: LeaveIdempotency :execrows
+UPDATE idempotency SET node_id = ''
+WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3 AND status = 0 AND object <> '' AND node_id = ?4
+`
+
+type LeaveIdempotencyParams struct {
+	KeyID   string
+	IdemKey string
+	Target  string
+	NodeID  string
+}
+
+// LeaveIdempotency ends a request of a server that has created an object and has no answer to store. Any server may read the object then.
+func (q *Queries) LeaveIdempotency(ctx context.Context, arg LeaveIdempotencyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, leaveIdempotency,
+		arg.KeyID,
+		arg.IdemKey,
+		arg.Target,
+		arg.NodeID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const listIdempotencyOfOldForm = `-- name: ListIdempotencyOfOldForm :many

@@ -249,7 +249,7 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 			time.Sleep(pause/2 + rand.N(pause))
 		case (fault == postgres.Unique || fault == postgres.Reference) && !seen:
 			seen = true
-		case postgres.Lost(cause) && lost < mostLost && !errors.Is(err, errUnknown):
+		case postgres.Lost(cause) && lost < mostLost && !errors.Is(err, ErrUnknown):
 			lost++
 		default:
 			if isFault(err) {
@@ -279,9 +279,6 @@ func (e *pgEngine) outgrown() error {
 	return fmt.Errorf("%w: %w; end this server and start the newer warren", ErrBusy, ErrNewer)
 }
 
-// errUnknown is a COMMIT without an answer.
-var errUnknown = errors.New("the connection was lost at the COMMIT, so that it is not known whether the change was made")
-
 // try runs one transaction up to its end. cause is the first error of its statements, which the function may have turned into another.
 func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error, end func(*sql.Tx) error) (cause, err error) {
 	conn, failure, err := e.watched(ctx)
@@ -304,7 +301,7 @@ func (e *pgEngine) try(ctx context.Context, fn func(*Queries) error, end func(*s
 	}
 	if err = end(tx); err != nil {
 		if fault, _, _ := postgres.FaultOf(err); fault == postgres.Gone {
-			return err, fmt.Errorf("%w: %w", errUnknown, Typed(err))
+			return err, fmt.Errorf("%w: %w", ErrUnknown, Typed(err))
 		}
 		return err, Typed(err)
 	}

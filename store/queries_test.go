@@ -364,6 +364,11 @@ func TestIdempotencyAndSettings(t *testing.T) {
 		}
 	}
 	finish := FinishIdempotencyParams{KeyID: "k", IdemKey: "i", Target: "POST /profiles", Status: 201, Headers: "{}", Answer: []byte{2}}
+	foreign := finish
+	foreign.NodeID = "another server"
+	if n := rows(t, s, func(q *Queries) (int64, error) { return q.FinishIdempotency(ctx, foreign) }); n != 0 {
+		t.Errorf("another server has finished %d rows", n)
+	}
 	for i, want := range []int64{1, 0} {
 		if n := rows(t, s, func(q *Queries) (int64, error) { return q.FinishIdempotency(ctx, finish) }); n != want {
 			t.Errorf("finished the %d. time: %d rows, want %d", i+1, n, want)

@@ -9,14 +9,23 @@ FROM idempotency WHERE key_id = $1 AND idem_key = $2 AND target = $3;
 
 -- name: FinishIdempotency :execrows
 UPDATE idempotency SET status = $1, headers = $2, answer = $3
-WHERE key_id = $4 AND idem_key = $5 AND target = $6 AND status = 0;
+WHERE key_id = $4 AND idem_key = $5 AND target = $6 AND status = 0 AND node_id = $7;
 
 -- name: TrimIdempotency :execrows
 DELETE FROM idempotency WHERE idempotency.key_id = $1 AND (status <> 0 OR object <> '') AND idempotency.created_at <= (
     SELECT old.created_at FROM idempotency AS old WHERE old.key_id = $1 ORDER BY old.created_at DESC LIMIT 1 OFFSET $2::bigint);
 
 -- name: DeleteIdempotency :execrows
-DELETE FROM idempotency WHERE key_id = $1 AND idem_key = $2 AND target = $3 AND object = '';
+DELETE FROM idempotency WHERE key_id = $1 AND idem_key = $2 AND target = $3 AND object = '' AND node_id = $4;
+
+-- name: ForgetIdempotency :execrows
+DELETE FROM idempotency
+WHERE key_id = $1 AND idem_key = $2 AND target = $3 AND status = 0 AND object = '' AND node_id = $4
+  AND created_at = $5;
+
+-- name: LeaveIdempotency :execrows
+UPDATE idempotency SET node_id = ''
+WHERE key_id = $1 AND idem_key = $2 AND target = $3 AND status = 0 AND object <> '' AND node_id = $4;
 
 -- name: NoteIdempotency :execrows
 UPDATE idempotency SET object = $1
