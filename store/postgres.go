@@ -46,7 +46,7 @@ type pgEngine struct {
 	reads   *sql.DB
 	bus     *sql.DB       // the connections of Bus: one listens, one appends
 	slots   chan struct{} // a function that runs holds one
-	turn    chan struct{} // one of those that have met another holds it
+	turn    chan struct{} // one of the functions that have met another holds it
 	waiting atomic.Int64
 	closing chan struct{} // closed by close: no more functions are taken
 	newer   atomic.Bool   // the database has become one that this version cannot use
@@ -228,25 +228,20 @@ func (e *pgEngine) takeSlot(ctx context.Context) error {
 // repeat runs a transaction until it meets no other. A row that another transaction has inserted or deleted meanwhile is met as
 // ErrUnique or ErrReference. The function is run once more then: it may have a better answer now that it sees the row.
 func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
-	began, lost, seen, alone := time.Now(), 0, false, false
-	defer func() {
-		if alone {
-			<-e.turn
-		}
-	}()
+	began, lost, seen := time.Now(), 0, false
+	others := meeting{turn: e.turn, pause: time.Millisecond}
+	defer others.end()
 	if practises {
 		_, _ = e.try(ctx, fn, (*sql.Tx).Rollback)
 	}
-	for pause := time.Millisecond; ; pause = min(2*pause, longestPause) {
+	for {
 		cause, err := e.try(ctx, fn, (*sql.Tx).Commit)
 		switch fault, _, _ := postgres.FaultOf(cause); {
 		case err == nil:
 			e.store.tally.committed(1)
 			return nil
-		case fault == postgres.Serialization && time.Since(began) < repeatFor && !alone && e.takeTurn():
-			alone = true
 		case fault == postgres.Serialization && time.Since(began) < repeatFor:
-			time.Sleep(pause/2 + rand.N(pause))
+			others.wait()
 		case (fault == postgres.Unique || fault == postgres.Reference) && !seen:
 			seen = true
 		case postgres.Lost(cause) && lost < mostLost && !errors.Is(err, ErrUnknown):
@@ -260,16 +255,34 @@ func (e *pgEngine) repeat(ctx context.Context, fn func(*Queries) error) error {
 	}
 }
 
-// takeTurn waits until no other function of this server is run again, so that those which have met one another do not meet again. It gives
-// up after a while: the other may be a long one that this one has not met.
-func (e *pgEngine) takeTurn() bool {
-	limit := time.NewTimer(turnFor)
-	defer limit.Stop()
-	select {
-	case e.turn <- struct{}{}:
-		return true
-	case <-limit.C:
-		return false
+// meeting is what a function has done that met another.
+type meeting struct {
+	turn  chan struct{} // of the engine
+	holds bool
+	pause time.Duration // the next one
+}
+
+// wait returns when the function may be run again. It waits until no other function of this server is run again, so that those which have
+// met do not meet again. The other may be a long one that this one has not met: then, and where it has met again, it waits for a pause.
+func (m *meeting) wait() {
+	if !m.holds {
+		limit := time.NewTimer(turnFor)
+		defer limit.Stop()
+		select {
+		case m.turn <- struct{}{}:
+			m.holds = true
+			return
+		case <-limit.C:
+		}
+	}
+	time.Sleep(m.pause/2 + rand.N(m.pause))
+	m.pause = min(2*m.pause, longestPause)
+}
+
+// end lets the next one be run again.
+func (m *meeting) end() {
+	if m.holds {
+		<-m.turn
 	}
 }
 
