@@ -172,18 +172,8 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options)
 	if err := m.place(ctx, row); err != nil {
 		return d, err
 	}
-	loaded, err := m.snapshots.Prepare(ctx, row)
-	if o.Repair && problem.HasCode(err, "snapshot_damaged") {
-		var w Warning
-		w, _, err = m.repair(ctx, row, []snapshots.Damage{{File: ".", Problem: "The folder is gone, and so is its snapshot."}}, false)
-		d.warnings = []Warning{w}
-	}
-	if err != nil {
+	if d.warnings, err = m.loadData(ctx, row, o); err != nil {
 		return d, err
-	}
-	if loaded != nil && row.LastStartedAt != 0 {
-		d.warnings = []Warning{{"data_restored", "The profile's folder was gone. Its data are those of the snapshot of " +
-			momentOf(loaded.CreatedAt) + "."}}
 	}
 	if d.passkeyKey, err = m.snapshots.PasskeyKey(ctx, row.WorkspaceID, shim.PasskeyKeySize); err != nil {
 		return d, err
@@ -209,6 +199,20 @@ func (m *Manager) prepareData(ctx context.Context, row store.Profile, o Options)
 	}
 	d.restore = d.restore && err == nil
 	return d, err
+}
+
+// loadData loads a profile's data if its folder is gone. If their snapshot is gone too, a repair takes the newest that opens.
+func (m *Manager) loadData(ctx context.Context, row store.Profile, o Options) ([]Warning, error) {
+	loaded, err := m.snapshots.Prepare(ctx, row)
+	switch {
+	case o.Repair && problem.HasCode(err, "snapshot_damaged"):
+		w, _, err := m.repair(ctx, row, []snapshots.Damage{{File: ".", Problem: "The folder is gone, and so is its snapshot."}}, false)
+		return []Warning{w}, err
+	case err == nil && loaded != nil && row.LastStartedAt != 0:
+		return []Warning{{"data_restored", "The profile's folder was gone. Its data are those of the snapshot of " +
+			momentOf(loaded.CreatedAt) + "."}}, nil
+	}
+	return nil, err
 }
 
 // inspectData looks at the data of a profile that is about to start. The caller holds it. Lost cookies are replaced by those that were
