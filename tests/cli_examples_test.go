@@ -65,7 +65,11 @@ var needBrowsers = map[string]bool{"profile leak-test": true, "profile cookies g
 func TestExamplesOfCommands(t *testing.T) {
 	documented := documentedCommands(t)
 	g := newTestbed(t)
-	s := g.serve("--browser-mirror", "off", "--node", "local")
+	flags := []string{"--browser-mirror", "off"}
+	if testnet.OnPostgres() { // without it the only server has that name
+		flags = append(flags, "--node", "local")
+	}
+	s := g.serve(flags...)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, value := range map[string]string{"HOME": dir, "XDG_CONFIG_HOME": dir, "WARREN_URL": s.base, "WARREN_API_KEY": liveKey} {

@@ -42,6 +42,13 @@ func (h *byHand) webhooksByHand() {
 
 	broken.Store(true)
 	told := h.profile(map[string]any{"name": "Told"})
+	var hooks struct {
+		Data []struct{ FailingSince *string }
+	}
+	eventually(h.person.t, "the message is not taken", enough, func() bool { // the list of messages does not follow
+		h.do("GET", "/webhooks", nil, 200, &hooks)
+		return hooks.Data[0].FailingSince != nil
+	})
 	h.person.goes("#/settings/webhooks")
 	h.eval("document.querySelector('.row .cell-url a').click()")
 	h.reads(".settings h2", site.URL)
