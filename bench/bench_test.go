@@ -301,7 +301,8 @@ func TestTunnelByConnect(t *testing.T) {
 // TestPretendedBrowserAnswers: events come before the answer that they belong to, and nothing comes after Browser.close.
 func TestPretendedBrowserAnswers(t *testing.T) {
 	in := strings.Join([]string{`{"id":1,"method":"Target.setAutoAttach"}`, `{"id":2,"sessionId":"SESSION","method":"Page.enable"}`,
-		`{"id":3,"method":"Target.attachToBrowserTarget"}`, `{"id":4,"method":"Browser.close"}`, `{"id":5,"method":"Page.enable"}`, ""}, "\x00")
+		`{"id":3,"method":"Target.attachToBrowserTarget"}`, `{"id":4,"method":"Browser.close"}`, `{"id":5,"method":"Page.enable"}`, ""},
+		"\x00")
 	var out strings.Builder
 	if err := answerCommands(strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)

@@ -207,8 +207,8 @@ func (b *bench) startsOfCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.table = append(b.table, figure{name: fmt.Sprintf("starts by three servers beside one, pretended browsers that take %v", pretendedWait),
-		unit: "/s", ours: got[0][0], floor: got[1][0], aim: startsAim, atLeast: true})
+	name := fmt.Sprintf("starts by three servers beside one, pretended browsers that take %v", pretendedWait)
+	b.table = append(b.table, figure{name: name, unit: "/s", ours: got[0][0], floor: got[1][0], aim: startsAim, atLeast: true})
 	return nil
 }
 
