@@ -84,6 +84,11 @@ WHERE name IN (SELECT value FROM json_each(CAST(@names AS TEXT))) AND (node_id <
 -- ListSnapshotsAfter walks through all snapshots, in the order of their ids.
 SELECT * FROM snapshots WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
+-- name: ListUnplacedSnapshots :many
+-- ListUnplacedSnapshots walks through the snapshots of profiles that no server has, in the order of their ids.
+SELECT snapshots.id, snapshots.profile_id FROM snapshots JOIN profiles ON profiles.id = snapshots.profile_id
+WHERE snapshots.id > CAST(@after AS TEXT) AND profiles.node_id IS NULL ORDER BY snapshots.id LIMIT CAST(@limit AS INTEGER);
+
 -- name: ListNeededPacks :many
 -- ListNeededPacks walks through the packs that snapshots name, in the order of their names.
 SELECT name, bytes FROM packs

@@ -40,7 +40,7 @@ func (a *adopting) begin(fn func()) {
 // run is known. What changed in the last moments of that server is sent to them afterwards: until then they run as they
 // did without a server, through the proxy that they have. A start that joins one waits for that.
 func (m *Manager) Adopt(ctx context.Context) error {
-	if err := m.claimFolders(ctx); err != nil {
+	if err := m.claimData(ctx); err != nil {
 		return err
 	}
 	open, err := m.store.Read().ListOpenRuns(ctx, m.cfg.Node)

@@ -82,25 +82,25 @@ func (m *Manager) placeIn(ctx context.Context, q *store.Queries, id string) (at 
 // claimAtOnce is how many profiles a statement gives to this server.
 const claimAtOnce = 10_000
 
-// claimFolders gives this server the profiles that no server has and whose folders lie here. So a database that was copied from this
-// data folder's own knows where its profiles are, before another server starts one without its data.
-func (m *Manager) claimFolders(ctx context.Context) error {
+// claimData gives this server the profiles that no server has and whose folders or snapshots lie here. So a database that was copied from
+// this data folder's own knows where its profiles are, before another server starts one without its data.
+func (m *Manager) claimData(ctx context.Context) error {
 	if m.cfg.Node == "" {
 		return nil
 	}
 	folders, err := os.ReadDir(filepath.Join(m.cfg.Data, "profiles"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the folders of profiles: %w", err)
 	}
-	for part := range slices.Chunk(folders, claimAtOnce) {
-		ids := make([]string, len(part))
-		for i, folder := range part {
-			ids[i] = folder.Name()
-		}
-		text, err := json.Marshal(ids)
+	ids, err := m.snapshots.Unplaced(ctx)
+	if err != nil {
+		return fmt.Errorf("the snapshots of profiles that no server has: %w", err)
+	}
+	for _, folder := range folders {
+		ids = append(ids, folder.Name())
+	}
+	for part := range slices.Chunk(ids, claimAtOnce) {
+		text, err := json.Marshal(part)
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (m *Manager) claimFolders(ctx context.Context) error {
 			return err
 		}
 		if claimed > 0 {
-			m.log.Info("profiles whose folders lie here belong to this server now", "profiles", claimed)
+			m.log.Info("profiles whose data lie here belong to this server now", "profiles", claimed)
 		}
 	}
 	return nil

@@ -1,39 +1,63 @@
 package runs
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
+	"warren/snapshots"
 	"warren/store"
 )
 
-// TestFoldersAreClaimed: a server that starts has the profiles that no server has and whose folders lie with it, and no others.
-func TestFoldersAreClaimed(t *testing.T) {
+// TestDataAreClaimed: a server that starts has the profiles that no server has and whose folders or snapshots lie with it, and no others.
+func TestDataAreClaimed(t *testing.T) {
 	t.Parallel()
 	a := newRig(t, func(c *Config) { c.Node = "one" })
-	here, free, taken := a.newProfile(), a.newProfile(), a.newProfile()
-	a.write(func(q *store.Queries) error {
-		return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: taken, NodeID: "two"}))
-	})
-	for _, id := range []string{here, taken} {
-		if err := os.MkdirAll(a.profileDir(id), 0o700); err != nil {
+	want := map[string]string{} // servers, by profile
+	add := func(node, takenBy string, saved, folder bool) (snapshot string) {
+		t.Helper()
+		id := a.newProfile()
+		want[id] = node
+		chrome := filepath.Join(a.profileDir(id), "chrome")
+		err := errors.Join(os.MkdirAll(chrome, 0o700), os.WriteFile(filepath.Join(chrome, "Cookies"), []byte("x"), 0o600))
+		if saved && err == nil {
+			var s store.Snapshot
+			s, _, err = a.save(t.Context(), id, snapshots.Request{Reason: snapshots.Asked})
+			snapshot = s.ID
+		}
+		if !folder && err == nil {
+			err = os.RemoveAll(a.profileDir(id))
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
+		if takenBy != "" {
+			a.write(func(q *store.Queries) error {
+				return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: id, NodeID: takenBy}))
+			})
+		}
+		return snapshot
 	}
-	if err := os.RemoveAll(a.profileDir(free)); err != nil {
+	add("one", "", false, true)
+	add("one", "", true, false)
+	add("", "", false, false)
+	add("two", "two", false, true)
+	add("two", "two", true, false)
+	elsewhere := add("", "", true, false)
+	if err := os.Remove(filepath.Join(a.dir, "snapshots", "trees", elsewhere)); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Adopt(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]string{here: "one", free: "", taken: "two"} {
-		row, err := a.store.Profile(t.Context(), store.All(), id, false)
+	for id, node := range want {
 		at := ""
-		if row.NodeID != nil {
+		if row := a.row(id); row.NodeID != nil {
 			at = *row.NodeID
 		}
-		if err != nil || at != want {
-			t.Errorf("a profile belongs to %q, want %q (%v)", at, want, err)
+		if at != node {
+			t.Errorf("a profile belongs to %q, want %q", at, node)
 		}
 	}
 }

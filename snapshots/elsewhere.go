@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -118,4 +120,36 @@ func placesOfSnapshots(ctx context.Context, st *store.Store, node string) (other
 		return nil
 	})
 	return others, unplaced, err
+}
+
+// Unplaced returns the ids of the profiles that no server has and of which a snapshot lies here. Its packs are here too: a tree is written
+// after them.
+func (k *Keeper) Unplaced(ctx context.Context) ([]string, error) {
+	profileOf := map[string]string{} // by the name of a tree
+	for after := ""; ; {
+		rows, err := k.store.Read().ListUnplacedSnapshots(ctx, store.ListUnplacedSnapshotsParams{After: after, Limit: walkAtOnce})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			profileOf[packs.TreePrefix+row.ID] = row.ProfileID
+		}
+		if len(rows) < walkAtOnce {
+			break
+		}
+		after = rows[len(rows)-1].ID
+	}
+	if len(profileOf) == 0 { // as at every start but the first one of a copied database: then nothing is listed
+		return nil, nil
+	}
+	here := map[string]bool{}
+	for o, err := range k.blobs.List(ctx, packs.TreePrefix) {
+		if err != nil {
+			return nil, err
+		}
+		if id, unplaced := profileOf[o.Name]; unplaced {
+			here[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(here)), nil
 }

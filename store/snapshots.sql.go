@@ -493,6 +493,45 @@ func (q *Queries) ListSnapshotsAfter(ctx context.Context, arg ListSnapshotsAfter
 	return items, nil
 }
 
+const listUnplacedSnapshots = `-- name: ListUnplacedSnapshots :many
+SELECT snapshots.id, snapshots.profile_id FROM snapshots JOIN profiles ON profiles.id = snapshots.profile_id
+WHERE snapshots.id > CAST(?1 AS TEXT) AND profiles.node_id IS NULL ORDER BY snapshots.id LIMIT CAST(?2 AS INTEGER)
+`
+
+type ListUnplacedSnapshotsParams struct {
+	After string
+	Limit int64
+}
+
+type ListUnplacedSnapshotsRow struct {
+	ID        string
+	ProfileID string
+}
+
+// ListUnplacedSnapshots walks through the snapshots of profiles that no server has, in the order of their ids.
+func (q *Queries) ListUnplacedSnapshots(ctx context.Context, arg ListUnplacedSnapshotsParams) ([]ListUnplacedSnapshotsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listUnplacedSnapshots, arg.After, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListUnplacedSnapshotsRow{}
+	for rows.Next() {
+		var i ListUnplacedSnapshotsRow
+		if err := rows.Scan(&i.ID, &i.ProfileID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const updateSnapshot = `-- name: UpdateSnapshot :one
 UPDATE snapshots SET name = coalesce(?1, name), pinned = coalesce(CAST(?2 AS BOOLEAN), pinned)
 WHERE id = ?3 AND profile_id = ?4

@@ -101,6 +101,7 @@ var internalQueries = map[string]string{
 	"InsertSnapshot":          "written by the holder of a profile, which was read under the key's workspaces",
 	"ListSnapshotIDs":         "the collection, of every workspace",
 	"ListSnapshotsAfter":      "the check of all snapshots, of every workspace",
+	"ListUnplacedSnapshots":   "the boot, of every workspace",
 	"InsertExtension":         "the row names its workspace, which the caller has checked against the key",
 	"ListExtensionsOfProfile": "for a profile, which was read under the key's workspaces; they are of its workspace",
 	"ListPackages":            "the sweep at the boot, of every workspace",

@@ -70,6 +70,10 @@ WHERE name = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))) AND (n
 SELECT id, profile_id, workspace_id, parent, reason, name, pinned, browser, bytes, new_bytes, created_at
 FROM snapshots WHERE id > $1::text ORDER BY id LIMIT $2::bigint;
 
+-- name: ListUnplacedSnapshots :many
+SELECT snapshots.id, snapshots.profile_id FROM snapshots JOIN profiles ON profiles.id = snapshots.profile_id
+WHERE snapshots.id > $1::text AND profiles.node_id IS NULL ORDER BY snapshots.id LIMIT $2::bigint;
+
 -- name: ListNeededPacks :many
 SELECT name, bytes FROM packs
 WHERE name > $1::text AND EXISTS (SELECT 1 FROM snapshot_packs WHERE pack = packs.name)
