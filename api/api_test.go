@@ -65,9 +65,10 @@ const testAdminKey = "a-key-of-the-tests-own-making-0123456789"
 // setup configures the product below the API.
 type setup struct {
 	Listen, Data, Browser, Executable string
-	Database                          string // of PostgreSQL; empty: testnet.DatabaseOf
-	NodeName                          string // the server's name among those of Database; empty: it is the only one
-	Owner                             string // the id that profiles get whose data it has
+	Database                          string            // of PostgreSQL; empty: testnet.DatabaseOf
+	NodeName                          string            // the server's name among those of Database; empty: it is the only one
+	Labels                            map[string]string // of the server
+	Owner                             string            // the id that profiles get whose data it has
 	Browsers                          []string
 	BrowserMirror                     string
 	CheckURL, CheckURL6               []string

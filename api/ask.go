@@ -108,7 +108,7 @@ func (s *API) startAnywhere(ctx context.Context, id, action string) (started *ru
 	if action == "restart" {
 		by = s.runs.Restart
 	}
-	err = s.tryPlaces(ctx, id, func(to nodes.Info, _ bool) error {
+	err = s.tryPlaces(ctx, id, true, func(to nodes.Info, _ bool) error {
 		if !to.Self {
 			started = new(runs.Started)
 			return s.ask(ctx, to, http.MethodPost, "/profiles/"+id+"/"+action, nil, started)

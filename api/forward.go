@@ -28,7 +28,7 @@ func (s *API) passOn(w http.ResponseWriter, r *http.Request, pattern string) (do
 	switch {
 	case err != nil:
 		return false, err
-	case at == s.nodes.Owner(), at == "" && where != atPlace:
+	case at == s.nodes.Owner(), at == "" && where != atPlace && where != atChoice:
 		return false, nil
 	case requestOf(r.Context()).peer != "":
 		if at == "" || where == nearOwner {
@@ -36,7 +36,7 @@ func (s *API) passOn(w http.ResponseWriter, r *http.Request, pattern string) (do
 		}
 		return false, movedMeanwhile()
 	case at == "":
-		return s.passToNew(w, r)
+		return s.passToNew(w, r, where)
 	}
 	if where == nearOwner {
 		return s.passNear(w, r, at)

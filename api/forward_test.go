@@ -23,7 +23,7 @@ import (
 
 // node makes this server one of those of its database, or the only one.
 func (c *setup) node(ctx context.Context, log *slog.Logger, st *store.Store, address net.Addr) (*nodes.Node, error) {
-	cfg := nodes.Config{Data: c.Data, Name: cmp.Or(c.NodeName, "test"), Address: "http://" + address.String(), Version: "dev"}
+	cfg := nodes.Config{Data: c.Data, Name: cmp.Or(c.NodeName, "test"), Address: "http://" + address.String(), Version: "dev", Labels: c.Labels}
 	if c.Node != nil {
 		return c.Node, nil
 	}
@@ -69,7 +69,7 @@ func TestNothingIsDoneHere(t *testing.T) {
 		id := a.placed(t, gone)
 		got := a.call(t, name, r, id)
 		away := got.status == http.StatusConflict && got.text("code") == "node_unreachable"
-		if where == atOwner || where == atPlace {
+		if where == atOwner || where == atPlace || where == atChoice {
 			refused++
 			if !away || !strings.Contains(got.text("detail"), gone) {
 				t.Errorf("%s: %s, want 409 node_unreachable", name, got)

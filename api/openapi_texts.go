@@ -102,7 +102,8 @@ var descriptions = map[string]string{
 	"printProfile": "As the browser prints it to PDF.",
 	"explainProfile": "For a running profile: what its pages see. For another: what they would see, as far as that is known without a " +
 		"browser. The exit is then the proxy's last good check. `findings` are contradictions between the declared settings and the " +
-		"exit; `consistency` says what start does with them. `differences` are what a page can detect all the same.",
+		"exit; `consistency` says what start does with them. `differences` are what a page can detect all the same.\n\n" +
+		"Where several servers share a database, one answers for a profile without data that a start would choose.",
 	"leakTest": "Opens a bundled page in a throw-away profile with the same settings, headless. The page tries every way out, against " +
 		"canaries on this machine. Each channel is judged by what reached them. The profile itself and its run are not touched. One test " +
 		"runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",

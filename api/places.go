@@ -9,6 +9,7 @@ const (
 	anywhere  place = iota // any server, from the database
 	atOwner                // the one that has the profile's data
 	atPlace                // the same; a profile without data gets a server first
+	atChoice               // the same; for a profile without data the one that it would get, which it does not
 	nearOwner              // the same while its beat moves, since the run follows a change; else any
 )
 

@@ -19,23 +19,23 @@ import (
 	"warren/store"
 )
 
-// Chooses a server for the first start of a profile, where several share a database.
+// Chooses a server for the first start of a profile, where several share a database, and for questions about that start.
 
 // maxPlaces is how many servers are asked to take a profile.
 const maxPlaces = 3
 
-// passToNew sends the start of a profile that has no server yet to one that fits. done is false where that is this one, which has the
-// profile's data from now on.
-func (s *API) passToNew(w http.ResponseWriter, r *http.Request) (done bool, err error) {
+// passToNew sends a request about a profile that no server has yet to one that fits. done is false where that is this one, which has the
+// profile's data from now on if the request starts the profile. Where no server fits, this one explains what it would run.
+func (s *API) passToNew(w http.ResponseWriter, r *http.Request, where place) (done bool, err error) {
 	body, again, err := keepBody(r)
 	if err != nil {
 		return false, err
 	}
-	if len(body) > maxBody || isDryRun(body) {
-		return false, nil // it is refused, or starts nothing
+	if len(body) > maxBody {
+		return false, nil // it is refused
 	}
-	here := false
-	err = s.tryPlaces(r.Context(), pathID(r.URL.Path), func(to nodes.Info, chosen bool) error {
+	here, bind := false, where == atPlace && !isDryRun(body)
+	err = s.tryPlaces(r.Context(), pathID(r.URL.Path), bind, func(to nodes.Info, chosen bool) error {
 		if here = to.Self; here {
 			return nil
 		}
@@ -46,6 +46,9 @@ func (s *API) passToNew(w http.ResponseWriter, r *http.Request) (done bool, err 
 		return s.passToNode(w, r, to, nil)
 	})
 	again()
+	if where == atChoice && problem.HasCode(err, noMorePlaces().Code) {
+		return false, nil
+	}
 	return err == nil && !here, err
 }
 
@@ -58,10 +61,11 @@ func isDryRun(body []byte) bool {
 }
 
 // tryPlaces calls start with the server that has a profile. One without data is started where it fits best; a server that was chosen so
-// and refuses before anything has begun is followed by the next one, maxPlaces at most.
-func (s *API) tryPlaces(ctx context.Context, id string, start func(to nodes.Info, chosen bool) error) (err error) {
+// and refuses before anything has begun is followed by the next one, maxPlaces at most. With bind this one, if it is chosen, gets the
+// profile before the call.
+func (s *API) tryPlaces(ctx context.Context, id string, bind bool, start func(to nodes.Info, chosen bool) error) (err error) {
 	for tried := []string{}; len(tried) < maxPlaces; {
-		to, chosen, none := s.placeOf(ctx, id, tried)
+		to, chosen, none := s.placeOf(ctx, id, bind, tried)
 		if none != nil {
 			return cmp.Or(err, none)
 		}
@@ -74,8 +78,8 @@ func (s *API) tryPlaces(ctx context.Context, id string, start func(to nodes.Info
 }
 
 // placeOf returns the server that has a profile's data. For a profile without one it is the best that was not tried; chosen is true then,
-// unless it is this one, which gets the profile. A profile that there is not is this server's to refuse.
-func (s *API) placeOf(ctx context.Context, id string, tried []string) (to nodes.Info, chosen bool, err error) {
+// unless it is this one, which gets the profile with bind. A profile that there is not is this server's to refuse.
+func (s *API) placeOf(ctx context.Context, id string, bind bool, tried []string) (to nodes.Info, chosen bool, err error) {
 	self := nodes.Info{ID: s.nodes.Owner(), Self: true}
 	row, err := s.store.Profile(ctx, callerOf(ctx).Sees, id, false)
 	switch {
@@ -84,7 +88,7 @@ func (s *API) placeOf(ctx context.Context, id string, tried []string) (to nodes.
 	case err != nil:
 		return self, false, err
 	case row.NodeID == nil:
-		return s.choose(ctx, row, tried)
+		return s.choose(ctx, row, bind, tried)
 	case *row.NodeID == self.ID:
 		return self, false, nil
 	}
@@ -92,8 +96,9 @@ func (s *API) placeOf(ctx context.Context, id string, tried []string) (to nodes.
 	return to, false, err
 }
 
-// choose returns the best server for a profile of those that were not tried.
-func (s *API) choose(ctx context.Context, row store.Profile, tried []string) (to nodes.Info, chosen bool, err error) {
+// choose returns the best server for a profile of those that were not tried. With bind the profile is this one's, if it is the best and no
+// other one was faster.
+func (s *API) choose(ctx context.Context, row store.Profile, bind bool, tried []string) (to nodes.Info, chosen bool, err error) {
 	want, err := nodes.WishOf(row)
 	if err != nil {
 		return to, false, err
@@ -106,8 +111,8 @@ func (s *API) choose(ctx context.Context, row store.Profile, tried []string) (to
 	if i < 0 {
 		return to, false, noMorePlaces()
 	}
-	if !fit[i].Self {
-		return fit[i], true, nil
+	if self := fit[i].Self; !self || !bind {
+		return fit[i], !self, nil
 	}
 	at, err := s.runs.Place(ctx, row)
 	if err != nil || at == fit[i].ID {

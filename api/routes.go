@@ -5,7 +5,7 @@ package api
 // interface is on one page.
 func (s *API) routes() {
 	every, owner := answeredBy{s, anywhere}, answeredBy{s, atOwner}
-	first, near := answeredBy{s, atPlace}, answeredBy{s, nearOwner}
+	first, would, near := answeredBy{s, atPlace}, answeredBy{s, atChoice}, answeredBy{s, nearOwner}
 	// The core operations.
 	add(every, scopeRead, "GET /profiles", "listProfiles", "List profiles", s.listProfiles)
 	add(every, scopeRead, "GET /profiles/{id}", "getProfile", "Get one profile", s.getProfile)
@@ -32,8 +32,8 @@ func (s *API) routes() {
 	add(owner, scopeRun, "DELETE /profiles/{id}/downloads/{name}", "deleteDownload", "Downloads: delete or cancel one", s.deleteDownload)
 	add(owner, scopeRun, "GET /profiles/{id}/screenshot", "screenshotProfile", "Screenshot: take a picture of a page", s.screenshot)
 	add(owner, scopeRun, "GET /profiles/{id}/pdf", "printProfile", "PDF: print a page", s.pdf)
-	add(owner, scopeRun, "POST /profiles/{id}/leak-test", "leakTest", "Leak test: try every way out of a profile's browser", s.leakTest)
-	add(owner, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Explain: what a profile's pages see, and why",
+	add(would, scopeRun, "POST /profiles/{id}/leak-test", "leakTest", "Leak test: try every way out of a profile's browser", s.leakTest)
+	add(would, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Explain: what a profile's pages see, and why",
 		s.explainProfile)
 	add(every, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Restore a profile from the trash", s.restoreProfile)
 	add(every, scopeRead, "GET /profiles/{id}/snapshots", "listSnapshots", "Snapshots: list those of a profile", s.listSnapshots)

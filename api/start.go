@@ -29,7 +29,7 @@ type startInput struct {
 	StartURLs opt[[]string]     `json:"startUrls,omitempty"`
 	ProxyID   opt[proxyIDInput] `json:"proxyId,omitempty" doc:"For this run alone; null: direct. An object picks one of the proxies of the workspace that have a tag and are not known to be dead: random; leastUsed (by the fewest runs now); roundRobin (in turn); sticky (the one that the profile was given for this tag before)."`
 	Preflight string            `json:"preflight,omitempty" nullable:"true" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
-	DryRun    bool              `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
+	DryRun    bool              `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing. The server that would be chosen answers, and does not get the profile."`
 	DebugPort bool              `json:"debugPort,omitempty" nullable:"true" doc:"Open a port of this machine (in 127.77.0.0/16) for clients that can only say host:port, as Selenium does."`
 
 	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a snapshot of its data was made (the warning downgraded names it). Without it that is 409 browser_too_old."`
