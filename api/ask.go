@@ -62,7 +62,7 @@ func (s *API) askText(ctx context.Context, to nodes.Info, method, path string, i
 	}
 	p, err := problemFrom(text)
 	if err != nil {
-		return nil, NodeFailed(to.Name).Because(err)
+		return nil, nodes.Failed(to.Name).Because(err)
 	}
 	return nil, p
 }

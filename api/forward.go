@@ -190,5 +190,5 @@ func failedThere(to nodes.Info, err error) error {
 	case errors.Is(err, nodes.ErrNotReached):
 		return to.Unreachable().Because(err)
 	}
-	return NodeFailed(to.Name).Because(err)
+	return nodes.Failed(to.Name).Because(err)
 }

@@ -149,9 +149,3 @@ func exampleElsewhere() *problem.Error {
 	row := store.Node{ID: exampleNodeID, Name: "warren-1", Address: "https://warren-1.example:7777"}
 	return runs.NodeUnreachable(exampleNodeID, row, 40*time.Second)
 }
-
-// NodeFailed is the error of a request that was passed on to a server, whose answer did not come.
-func NodeFailed(name string) *problem.Error {
-	return problem.New(problem.Upstream, "node_failed", "The server "+name+" has the profile's data, and its answer broke off. Whether "+
-		"the request was carried out is unknown. Look at the profile, or repeat the request with the same Idempotency-Key.")
-}

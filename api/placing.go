@@ -14,15 +14,12 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/nodes"
-	"warren/pool"
 	"warren/problem"
+	"warren/runs"
 	"warren/store"
 )
 
 // Chooses a server for the first start of a profile, where several share a database, and for questions about that start.
-
-// maxPlaces is how many servers are asked to take a profile.
-const maxPlaces = 3
 
 // passToNew sends a request about a profile that no server has yet to one that fits. done is false where that is this one, which has the
 // profile's data from now on if the request starts the profile. Where no server fits, this one explains what it would run.
@@ -61,15 +58,15 @@ func isDryRun(body []byte) bool {
 }
 
 // tryPlaces calls start with the server that has a profile. One without data is started where it fits best; a server that was chosen so
-// and refuses before anything has begun is followed by the next one, maxPlaces at most. With bind this one, if it is chosen, gets the
+// and refuses before anything has begun is followed by the next one, runs.MaxPlaces at most. With bind this one, if it is chosen, gets the
 // profile before the call.
 func (s *API) tryPlaces(ctx context.Context, id string, bind bool, start func(to nodes.Info, chosen bool) error) (err error) {
-	for tried := []string{}; len(tried) < maxPlaces; {
+	for tried := []string{}; len(tried) < runs.MaxPlaces; {
 		to, chosen, none := s.placeOf(ctx, id, bind, tried)
 		if none != nil {
 			return cmp.Or(err, none)
 		}
-		if err = start(to, chosen); !chosen || !isRefusedBefore(err) {
+		if err = start(to, chosen); !chosen || !runs.RefusedBefore(err) {
 			return err
 		}
 		tried = append(tried, to.ID)
@@ -122,16 +119,6 @@ func (s *API) choose(ctx context.Context, row store.Profile, bind bool, tried []
 	return to, false, err
 }
 
-// isRefusedBefore reports whether a start was refused before anything has begun.
-func isRefusedBefore(err error) bool {
-	return slices.ContainsFunc(placeRefusals(), func(code string) bool { return problem.HasCode(err, code) })
-}
-
-// placeRefusals are the codes of a start that a server refuses before anything has begun.
-func placeRefusals() []string {
-	return []string{"node_unreachable", "node_draining", "node_conflict", pool.Stopping().Code}
-}
-
 // refusedBefore returns the problem of an answer by which a server refuses before anything has begun; nil for others.
 func refusedBefore(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest {
@@ -142,7 +129,7 @@ func refusedBefore(res *http.Response) error {
 	if err != nil {
 		return err
 	}
-	if p, err := problemFrom(text); err == nil && slices.Contains(placeRefusals(), p.Code) {
+	if p, err := problemFrom(text); err == nil && runs.RefusedBefore(p) {
 		return p
 	}
 	res.Body = io.NopCloser(bytes.NewReader(text))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/nodes"
 	"warren/store"
 )
 
@@ -109,7 +110,7 @@ func (s *API) addExamples(method, path string, where place, in, out reflect.Type
 	o := s.api.OpenAPI()
 	problems := problemsOf(path, in, s.idempotency.covers(method+" "+Prefix+path))
 	if where != anywhere {
-		problems = append(problems, exampleElsewhere(), NodeFailed("warren-1"))
+		problems = append(problems, exampleElsewhere(), nodes.Failed("warren-1"))
 	}
 	if where == atPlace {
 		problems = append(problems, noMorePlaces())

@@ -92,3 +92,9 @@ func (n *Node) forgetRows() {
 func (i Info) Unreachable() *problem.Error {
 	return runs.NodeUnreachable(i.ID, store.Node{ID: i.ID, Name: i.Name, Address: i.Address}, i.Seen)
 }
+
+// Failed is the error of a request that was passed on to a server, whose answer did not come.
+func Failed(name string) *problem.Error {
+	return problem.New(problem.Upstream, "node_failed", "The server "+name+" has the profile's data, and its answer broke off. Whether "+
+		"the request was carried out is unknown. Look at the profile, or repeat the request with the same Idempotency-Key.")
+}

@@ -30,22 +30,22 @@ type Acted struct {
 	Message   string `json:"message,omitempty"` // of the problem, for people
 }
 
-// Best returns the id of the server on which a profile without data starts best. The error is no_server if there is none.
-func (n *Node) Best(ctx context.Context, profile store.Profile) (id string, err error) {
+// Best returns the ids of the servers that may start a profile without data, the best first. The error is no_server if there is none.
+func (n *Node) Best(ctx context.Context, profile store.Profile) (ids []string, err error) {
 	want, err := WishOf(profile)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	fit, err := n.Choose(ctx, want)
-	if err != nil {
-		return "", err
+	for _, one := range fit {
+		ids = append(ids, one.ID)
 	}
-	return fit[0].ID, nil
+	return ids, err
 }
 
 // Act does a schedule's action to a profile whose data another server has, which NodeID of the row names. unchanged: nothing was to be
-// done. ended is closed when a run ends that was started, and with ctx; nil: none was. The error is the other server's problem, or
-// node_unreachable.
+// done. ended is closed when a run ends that was started, and with ctx; nil: none was. The error is the other server's problem,
+// node_unreachable if nothing was sent, or node_failed if it is unknown what came of it.
 func (n *Node) Act(ctx context.Context, profile store.Profile, of store.Schedule) (unchanged bool, ended <-chan struct{}, err error) {
 	to, err := n.Other(ctx, *profile.NodeID)
 	if err != nil {
@@ -57,8 +57,11 @@ func (n *Node) Act(ctx context.Context, profile store.Profile, of store.Schedule
 		return false, nil, err
 	}
 	res, err := n.Transport(to.ID, to.Address).RoundTrip(r)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNotReached):
 		return false, nil, to.Unreachable().Because(err)
+	case err != nil:
+		return false, nil, Failed(to.Name).Because(err)
 	}
 	defer res.Body.Close()
 	var done Acted
@@ -69,7 +72,7 @@ func (n *Node) Act(ctx context.Context, profile store.Profile, of store.Schedule
 	}
 	switch {
 	case err != nil: // an older Warren, or it broke off
-		return false, nil, to.Unreachable().Because(err)
+		return false, nil, Failed(to.Name).Because(err)
 	case done.Code != "":
 		return false, nil, problem.New(problem.Conflict, done.Code, done.Message)
 	case done.RunID != "":

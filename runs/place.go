@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/pool"
 	"warren/problem"
 	"warren/store"
 )
@@ -117,6 +118,15 @@ func (m *Manager) claimData(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// MaxPlaces is how many servers are asked to take a profile that none has yet.
+const MaxPlaces = 3
+
+// RefusedBefore reports whether a server has refused a start before anything began, so that another one may take the profile.
+func RefusedBefore(err error) bool {
+	return slices.ContainsFunc([]string{"node_unreachable", "node_draining", "node_conflict", pool.Stopping().Code},
+		func(code string) bool { return problem.HasCode(err, code) })
 }
 
 // NodeUnreachable is the error of a request about a profile whose data another server has that does not answer, and when that was seen. A

@@ -200,13 +200,7 @@ func (s *Scheduler) actOn(ctx context.Context, o *occurrence, id string) (unchan
 		return false, err
 	}
 	if row.NodeID == nil && o.row.Action == Start && !o.here && s.cfg.Elsewhere != nil {
-		best, err := s.cfg.Elsewhere.Best(ctx, row)
-		if err != nil {
-			return false, err
-		}
-		if row.NodeID = &best; !s.runs.IsElsewhere(row) {
-			row.NodeID = nil
-		}
+		return s.startBest(ctx, o, row)
 	}
 	if s.runs.IsElsewhere(row) {
 		return s.actElsewhere(ctx, o, row)
@@ -224,6 +218,29 @@ func (s *Scheduler) actOn(ctx context.Context, o *occurrence, id string) (unchan
 		}
 		return false, err
 	}
+}
+
+// startBest starts a profile that no server has on the one that fits it best. Where that one refuses before anything has begun, the next
+// one is asked, runs.MaxPlaces at most.
+func (s *Scheduler) startBest(ctx context.Context, o *occurrence, row store.Profile) (unchanged bool, err error) {
+	fit, err := s.cfg.Elsewhere.Best(ctx, row)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range fit[:min(len(fit), runs.MaxPlaces)] {
+		at := row
+		if at.NodeID = &id; !s.runs.IsElsewhere(at) {
+			return s.start(ctx, o, row)
+		}
+		if unchanged, err = s.actElsewhere(ctx, o, at); !runs.RefusedBefore(err) {
+			return unchanged, err
+		}
+		now, failed := s.profile(ctx, o.sees(), row.ID)
+		if failed == nil && now.NodeID != nil { // somebody else has started it meanwhile
+			return s.actOn(ctx, o, row.ID)
+		}
+	}
+	return unchanged, err
 }
 
 // actElsewhere does the schedule's action to a profile whose data another server has.

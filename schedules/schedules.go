@@ -47,8 +47,8 @@ type Nodes interface {
 
 // Elsewhere reaches the other servers.
 type Elsewhere interface {
-	// Best returns the id of the server on which a profile without data starts best.
-	Best(ctx context.Context, profile store.Profile) (id string, err error)
+	// Best returns the ids of the servers that may start a profile without data, the best first: at least one, or an error.
+	Best(ctx context.Context, profile store.Profile) (ids []string, err error)
 	// Act does a schedule's action to a profile whose data another server has. unchanged: nothing was to be done. ended is closed when a
 	// run ends that was started; nil: none was.
 	Act(ctx context.Context, profile store.Profile, of store.Schedule) (unchanged bool, ended <-chan struct{}, err error)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"warren/pool"
+	"warren/problem"
 	"warren/runs"
 	"warren/store"
 	"warren/testnet"
@@ -203,7 +205,7 @@ type other struct {
 }
 
 // Best implements Elsewhere.
-func (o other) Best(context.Context, store.Profile) (string, error) { return "node1", nil }
+func (o other) Best(context.Context, store.Profile) ([]string, error) { return []string{"node1"}, nil }
 
 // Act implements Elsewhere.
 func (o other) Act(_ context.Context, p store.Profile, of store.Schedule) (bool, <-chan struct{}, error) {
@@ -211,6 +213,70 @@ func (o other) Act(_ context.Context, p store.Profile, of store.Schedule) (bool,
 		o.t.Errorf("%s for %s", p.ID, of.ID)
 	}
 	return of.Action == Stop, o.run, nil
+}
+
+// refusing stands for servers that refuse, each with a problem of its own.
+type refusing struct {
+	best    []string
+	refuses map[string]error // by the server's id; nil: it starts the profile
+	asked   []string
+	place   func() // is called when the second one was asked
+}
+
+// Best implements Elsewhere.
+func (r *refusing) Best(context.Context, store.Profile) ([]string, error) { return r.best, nil }
+
+// Act implements Elsewhere.
+func (r *refusing) Act(_ context.Context, p store.Profile, _ store.Schedule) (bool, <-chan struct{}, error) {
+	r.asked = append(r.asked, *p.NodeID)
+	if len(r.asked) == 2 && r.place != nil {
+		r.place()
+	}
+	return false, nil, r.refuses[*p.NodeID]
+}
+
+// TestFirstStartsElsewhere: a schedule's first start of a profile asks as many servers as a start by a request, and no other one once
+// something may have begun. Where the profile has a server meanwhile, that one is asked.
+func TestFirstStartsElsewhere(t *testing.T) {
+	t.Parallel()
+	one := newRigs(t, 2)[0]
+	refusal := func(code string) error { return problem.New(problem.Conflict, code, "Refused.") }
+	draining, stopping, gone := refusal("node_draining"), refusal(pool.Stopping().Code), refusal("node_unreachable")
+	for name, c := range map[string]struct {
+		refuses map[string]error
+		placed  string // the server that gets it when the second one was asked
+		asked   string
+		code    string // of the failure; "": it was started
+	}{
+		"the best":      {nil, "", "a", ""},
+		"the next ones": {map[string]error{"a": draining, "b": stopping}, "", "a b c", ""},
+		"none":          {map[string]error{"a": draining, "b": stopping, "c": gone}, "", "a b c", "node_unreachable"},
+		"unknown":       {map[string]error{"a": gone, "b": refusal("node_failed")}, "", "a b", "node_failed"},
+		"no room":       {map[string]error{"a": refusal("quota_exceeded")}, "", "a", "quota_exceeded"},
+		"meanwhile":     {map[string]error{"a": gone, "b": gone}, "d", "a b d", ""},
+	} {
+		id := one.newProfile()
+		r := &refusing{best: []string{"a", "b", "c", "d"}, refuses: c.refuses}
+		if c.placed != "" {
+			r.place = func() {
+				one.write(func(q *store.Queries) error {
+					return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: id, NodeID: c.placed}))
+				})
+			}
+		}
+		one.cfg.Elsewhere = r
+		schedule := one.add(noon, store.InsertScheduleParams{Action: Start, ProfileIDs: new(fmt.Sprintf("[%q]", id)),
+			EveryMs: new(int64(1 << 40))})
+		one.at(noon)
+		_, o := one.get(schedule)
+		code := ""
+		if len(o.Errors) > 0 {
+			code = o.Errors[0].Code
+		}
+		if asked := strings.Join(r.asked, " "); asked != c.asked || code != c.code || (o.Done == 1) != (c.code == "") {
+			t.Errorf("%s: %s were asked, want %s; %+v", name, asked, c.asked, o)
+		}
+	}
 }
 
 func bit(b bool) int64 {
