@@ -178,6 +178,9 @@ func (s *API) runInstallation(ctx context.Context, i *installation, release func
 	})
 	stop()
 	release()
+	if err == nil {
+		s.nodes.Report(ctx) // before anybody knows of it: who starts a profile then must not be told that no server has the browser
+	}
 	kind := "browser.installed"
 	i.change(func(j *InstallationJSON) {
 		j.EndedAt, j.Status = new(time.Now().UTC().Truncate(time.Millisecond)), installationDone

@@ -114,6 +114,23 @@ func TestInstallBrowser(t *testing.T) {
 	}
 }
 
+// TestInstallBrowserOfServers: a browser counts for the choice of a server as soon as its installation is done, at every server.
+func TestInstallBrowserOfServers(t *testing.T) {
+	t.Parallel()
+	mirror := testnet.ServeBuilds(t, testnet.Build{Version: "131.0.6778.204"})
+	both := newServers(t, testnet.Postgres(t), 2, func(c *setup) { c.BrowserMirror = mirror })
+	awaitBrowsers(t, both[0])
+	id := both[0].profile(t, "browserVersion", "131")
+	both[1].install(t, "131").want(t, 202)
+	both[1].lastInstallation(t)
+	for i := range 8 { // without the browser each server is as good as the other
+		r := both[i%2].do(t, "POST", "/profiles/"+id+"/start", `{"dryRun":true}`).want(t, 200)
+		if !strings.Contains(string(r.body), filepath.Join(both[1].dir, "profiles", id)) {
+			t.Errorf("it would run at the other server: %s", r)
+		}
+	}
+}
+
 // TestInstallationFails: what failed, was cancelled or ended with the server says why, and nothing of it stays. The mirror's secrets are
 // not told.
 func TestInstallationFails(t *testing.T) {

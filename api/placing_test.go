@@ -9,7 +9,7 @@ import (
 	"warren/testnet"
 )
 
-// aLabelledServer returns two servers of one database, of which the second has a label. Each knows the browsers of the other.
+// aLabelledServer returns two servers of one database, of which the second has a label.
 func aLabelledServer(t *testing.T) (a, b *testAPI) {
 	t.Helper()
 	made := 0
@@ -18,16 +18,20 @@ func aLabelledServer(t *testing.T) (a, b *testAPI) {
 			c.Labels = map[string]string{"zone": "berlin"}
 		}
 	})
-	for _, s := range all {
-		waitFor(t, "the servers tell their browsers", func() bool {
-			r := s.do(t, "GET", "/nodes", nil).want(t, 200)
-			return r.at("data.0.browsers.0") != nil && r.at("data.1.browsers.0") != nil
-		})
-	}
+	awaitBrowsers(t, all[0])
 	return all[0], all[1]
 }
 
-// TestDryRunWhereItStarts: what would be started is answered by the server that would start it, whichever is asked. Nothing is placed, and no
+// awaitBrowsers waits until each of two servers has told its browsers by its first beat.
+func awaitBrowsers(t *testing.T, a *testAPI) {
+	t.Helper()
+	waitFor(t, "the servers tell their browsers", func() bool {
+		r := a.do(t, "GET", "/nodes", nil).want(t, 200)
+		return r.at("data.0.browsers.0") != nil && r.at("data.1.browsers.0") != nil
+	})
+}
+
+// TestDryRunWhereItStarts: the server that would start a profile answers what it would start, whichever is asked. Nothing is placed, and no
 // folder is made.
 func TestDryRunWhereItStarts(t *testing.T) {
 	t.Parallel()

@@ -182,6 +182,16 @@ func (n *Node) keep(ctx context.Context) {
 	}
 }
 
+// Report writes at once what the beat tells of this server, after its browsers have changed. If that fails, the next beat tells it.
+func (n *Node) Report(ctx context.Context) {
+	if n.store == nil || n.Fault() != nil {
+		return
+	}
+	if err := n.moveBeat(ctx); err != nil {
+		n.log.Warn("other servers learn of this one's browsers with its next beat", "cause", err)
+	}
+}
+
 // moveBeat moves the beat and learns whether the node is draining, in one statement.
 func (n *Node) moveBeat(ctx context.Context) error {
 	running, browsers := n.report(ctx)
