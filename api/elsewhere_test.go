@@ -69,6 +69,8 @@ func TestRunsElsewhere(t *testing.T) {
 			}
 		}
 	}
+	a.do(t, "GET", "/workspaces/default", nil).want(t, 200).equal(t, "use.running", 3)
+	a.do(t, "GET", "/workspaces", nil).want(t, 200).equal(t, "data.0.use.running", 3)
 	for query, names := range map[string][]string{"nodeId=there": {"running", "starting", "stopped"}, "nodeId=here": {"here"},
 		"nodeId=nowhere": {}, "country=de": {"running"}, "status=running": {"running"}, "nodeId=there&status=stopped": {"stopped"}} {
 		r := a.do(t, "GET", "/profiles?"+query, nil).want(t, 200)

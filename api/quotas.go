@@ -61,8 +61,9 @@ func quotasOf(row store.Workspace) QuotasJSON {
 	return QuotasJSON{row.QuotaProfiles, row.QuotaRunning, row.QuotaDiskMb, row.QuotaProxies}
 }
 
-func (s *API) usageOf(row store.Workspace) quotaUseJSON {
-	return quotaUseJSON{row.ProfileCount, int64(s.runs.RunningIn(row.ID)), row.DataBytes >> 20, row.ProxyCount}
+// usageOf returns what a workspace uses. elsewhere is how many of its profiles other servers run.
+func (s *API) usageOf(row store.Workspace, elsewhere int64) quotaUseJSON {
+	return quotaUseJSON{row.ProfileCount, int64(s.runs.RunningIn(row.ID)) + elsewhere, row.DataBytes >> 20, row.ProxyCount}
 }
 
 func quotaExceeded(workspace string, q usedQuota) *problem.Error {
@@ -85,10 +86,11 @@ func (s *API) withUse(ctx context.Context, err error) error {
 	}
 	workspace := refused.Workspace
 	row, failed := s.store.Read().GetWorkspace(ctx, store.GetWorkspaceParams{ID: workspace})
-	if failed != nil {
-		return errors.Join(failed, err)
+	elsewhere, uncounted := s.runs.RunningElsewhere(ctx)
+	if failed != nil || uncounted != nil {
+		return errors.Join(failed, uncounted, err)
 	}
-	limits, use := quotasOf(row), s.usageOf(row)
+	limits, use := quotasOf(row), s.usageOf(row, elsewhere[workspace])
 	all := map[string]struct {
 		limit *int64
 		use   int64

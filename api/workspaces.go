@@ -66,6 +66,10 @@ func (workspaceJSON) example() any {
 
 func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
 	q, sees := s.store.Read(), callerOf(ctx).Sees.Filter()
+	elsewhere, err := s.runs.RunningElsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return listByTime(ctx, s, in.Paging, timeList[store.Workspace, workspaceJSON]{
 		kind:  "workspace",
 		at:    func(w store.Workspace) (int64, string) { return w.CreatedAt, w.ID },
@@ -77,12 +81,13 @@ func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBo
 			return q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
 				Offset: offset})
 		},
-		show: func(w store.Workspace) (workspaceJSON, error) { return s.showWorkspace(w), nil }})
+		show: func(w store.Workspace) (workspaceJSON, error) { return s.showWorkspace(w, elsewhere[w.ID]), nil }})
 }
 
-func (s *API) showWorkspace(w store.Workspace) workspaceJSON {
-	return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, quotasOf(w), s.usageOf(w), runs.Millis(w.CreatedAt),
-		rawDefaults(w.Defaults)}
+// showWorkspace shows a workspace, of which other servers run so many profiles.
+func (s *API) showWorkspace(w store.Workspace, elsewhere int64) workspaceJSON {
+	return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, quotasOf(w), s.usageOf(w, elsewhere),
+		runs.Millis(w.CreatedAt), rawDefaults(w.Defaults)}
 }
 
 // workspaceInput is a workspace to make.
@@ -142,7 +147,7 @@ func (s *API) createWorkspace(ctx context.Context, in *workspaceCreate) (*create
 		return nil, err
 	}
 	s.events.Publish(events.Event{Type: "workspace.created", Workspace: row.ID, Data: objectEvent{row.ID}})
-	return &createdWorkspace{etag(row.Revision), Prefix + "/workspaces/" + row.ID, s.showWorkspace(row)}, nil
+	return &createdWorkspace{etag(row.Revision), Prefix + "/workspaces/" + row.ID, s.showWorkspace(row, 0)}, nil
 }
 
 // DefaultsInput are the settings that new profiles of a workspace get, as a request brings them.
@@ -178,8 +183,12 @@ type workspaceBody struct {
 	Body workspaceJSON
 }
 
-func (s *API) workspaceAnswer(row store.Workspace) *workspaceBody {
-	return &workspaceBody{etag(row.Revision), s.showWorkspace(row)}
+func (s *API) workspaceAnswer(ctx context.Context, row store.Workspace) (*workspaceBody, error) {
+	elsewhere, err := s.runs.RunningElsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &workspaceBody{etag(row.Revision), s.showWorkspace(row, elsewhere[row.ID])}, nil
 }
 
 // WorkspacePath names one workspace.
@@ -192,7 +201,7 @@ func (s *API) getWorkspace(ctx context.Context, in *struct{ WorkspacePath }) (*w
 	if err != nil {
 		return nil, err
 	}
-	return s.workspaceAnswer(row), nil
+	return s.workspaceAnswer(ctx, row)
 }
 
 // workspaceAsRead returns a workspace that the caller sees.
@@ -312,7 +321,7 @@ func (s *API) updateWorkspace(ctx context.Context, in *workspaceUpdate) (*worksp
 	if changed := in.changes(); len(changed) > 0 {
 		s.events.Publish(events.Event{Type: "workspace.updated", Workspace: row.ID, Data: objectUpdated{changed, row.ID}})
 	}
-	return s.workspaceAnswer(row), nil
+	return s.workspaceAnswer(ctx, row)
 }
 
 // entries are the records of a change: one of the name, one of the defaults, one of the quotas.

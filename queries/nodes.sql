@@ -59,6 +59,12 @@ SELECT count(*) FROM profiles
 WHERE status <> 'stopped' AND status <> 'failed' AND status <> 'starting' AND +workspace_id = CAST(@workspace_id AS TEXT)
   AND +id <> CAST(@id AS TEXT);
 
+-- name: CountRunningElsewhere :many
+-- CountRunningElsewhere counts the profiles that other servers start, run or stop, by workspace. The + keeps it from walking all profiles.
+SELECT workspace_id, count(*) AS running FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND +node_id <> CAST(@node_id AS TEXT)
+GROUP BY +workspace_id;
+
 -- name: UnplaceProfiles :execrows
 -- UnplaceProfiles gives up the data that a server has. Its profiles go on from nothing.
 UPDATE profiles SET node_id = NULL, head_id = NULL, snapshot_due = 0 WHERE node_id = CAST(@node_id AS TEXT);

@@ -80,6 +80,23 @@ func (m *Manager) ListElsewhere(ctx context.Context, sees store.Scope, workspace
 	return out, nil
 }
 
+// RunningElsewhere counts the profiles that other servers run, those that start and that end included, by workspace. It is nil for a server
+// with a database of its own.
+func (m *Manager) RunningElsewhere(ctx context.Context) (map[string]int64, error) {
+	if m.cfg.Node == "" {
+		return nil, nil
+	}
+	found, err := m.store.Read().CountRunningElsewhere(ctx, m.cfg.Node)
+	if err != nil {
+		return nil, fmt.Errorf("the runs of other servers: %w", err)
+	}
+	out := make(map[string]int64, len(found))
+	for _, row := range found {
+		out[row.WorkspaceID] = row.Running
+	}
+	return out, nil
+}
+
 // Exits returns the country in which each running profile comes out, in capitals, by the profile's id; "": unknown, or direct. Runs of
 // other servers are as the database has them.
 func (m *Manager) Exits(ctx context.Context) (map[string]string, error) {

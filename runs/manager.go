@@ -176,7 +176,7 @@ func (m *Manager) claim(r *run) (*run, bool, error) {
 	return r, true, nil
 }
 
-// RunningIn returns how many profiles of a workspace run, those that start and that end included.
+// RunningIn returns how many profiles of a workspace run here, those that start and that end included.
 func (m *Manager) RunningIn(workspace string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

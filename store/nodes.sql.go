@@ -139,6 +139,41 @@ func (q *Queries) CountRunningBeside(ctx context.Context, arg CountRunningBeside
 	return count, err
 }
 
+const countRunningElsewhere = `-- name: CountRunningElsewhere :many
+SELECT workspace_id, count(*) AS running FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND +node_id <> CAST(?1 AS TEXT)
+GROUP BY +workspace_id
+`
+
+type CountRunningElsewhereRow struct {
+	WorkspaceID string
+	Running     int64
+}
+
+// CountRunningElsewhere counts the profiles that other servers start, run or stop, by workspace. The + keeps it from walking all profiles.
+func (q *Queries) CountRunningElsewhere(ctx context.Context, nodeID string) ([]CountRunningElsewhereRow, error) {
+	rows, err := q.db.QueryContext(ctx, countRunningElsewhere, nodeID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountRunningElsewhereRow{}
+	for rows.Next() {
+		var i CountRunningElsewhereRow
+		if err := rows.Scan(&i.WorkspaceID, &i.Running); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const databaseTime = `-- name: DatabaseTime :one
 SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)
 `

@@ -110,6 +110,7 @@ var internalQueries = map[string]string{
 	"CountProfilesOfNode":     "for keys of the scope admin and of all workspaces",
 	"CountBusyProfiles":       "the choice of a server, of every workspace; it is only numbers",
 	"CountRunningBeside":      "by a start, whose profile was read under the key's workspaces; it is only a number",
+	"CountRunningElsewhere":   "for workspaces that were read under the key's workspaces; it is only numbers",
 	"UnplaceProfiles":         "for keys of the scope admin and of all workspaces",
 	"DeleteSnapshotsOfNode":   "for keys of the scope admin and of all workspaces",
 	"SettleProfilesOfNode":    "for keys of the scope admin and of all workspaces",

@@ -352,4 +352,10 @@ func TestQuotaOfServers(t *testing.T) {
 	if answers[200] != 2 || answers[409] != 4 || runs.Total != 2 {
 		t.Errorf("the starts answered %v, and %d run", answers, runs.Total)
 	}
+	for _, s := range all {
+		var w struct{ Use struct{ Running int } }
+		if s.do("GET", "/workspaces/small", nil, 200, &w); w.Use.Running != 2 {
+			t.Errorf("%s counts %d runs of the workspace", s.base, w.Use.Running)
+		}
+	}
 }

@@ -54,6 +54,11 @@ GROUP BY node_id;
 SELECT count(*) FROM profiles
 WHERE status <> 'stopped' AND status <> 'failed' AND status <> 'starting' AND workspace_id = $1::text AND id <> $2::text;
 
+-- name: CountRunningElsewhere :many
+SELECT workspace_id, count(*) AS running FROM profiles
+WHERE status <> 'stopped' AND status <> 'failed' AND node_id <> $1::text
+GROUP BY workspace_id;
+
 -- name: UnplaceProfiles :execrows
 UPDATE profiles SET node_id = NULL, head_id = NULL, snapshot_due = 0 WHERE node_id = $1::text;
 
