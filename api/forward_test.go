@@ -23,7 +23,8 @@ import (
 
 // node makes this server one of those of its database, or the only one.
 func (c *setup) node(ctx context.Context, log *slog.Logger, st *store.Store, address net.Addr) (*nodes.Node, error) {
-	cfg := nodes.Config{Data: c.Data, Name: cmp.Or(c.NodeName, "test"), Address: "http://" + address.String(), Version: "dev", Labels: c.Labels}
+	cfg := nodes.Config{Data: c.Data, Name: cmp.Or(c.NodeName, "test"), Address: "http://" + address.String(), Version: "dev",
+		Labels: c.Labels}
 	if c.Node != nil {
 		return c.Node, nil
 	}

@@ -47,6 +47,10 @@ WHERE node_id IS NULL AND id IN (SELECT value FROM json_each(CAST(@ids AS TEXT))
 -- name: CountProfilesOfNode :one
 SELECT count(*) FROM profiles WHERE node_id = CAST(@node_id AS TEXT);
 
+-- name: HasProfilesElsewhere :one
+-- HasProfilesElsewhere reports whether another server has profiles' data.
+SELECT EXISTS (SELECT 1 FROM profiles WHERE node_id < CAST(@node_id AS TEXT) OR node_id > CAST(@node_id AS TEXT));
+
 -- name: CountBusyProfiles :many
 -- CountBusyProfiles counts the profiles that start, run or stop on each server. The + keeps it from walking all profiles of the servers.
 SELECT node_id, count(*) AS busy FROM profiles

@@ -36,6 +36,8 @@ type Checked struct {
 	Audit     int      `json:"auditEntries"` // of the audit log, in order
 	Unneeded  int      `json:"unneeded"`     // objects that no snapshot needs; the collection deletes them
 	Elsewhere int64    `json:"elsewhere"`    // snapshots in the database whose objects other servers have; they are not checked
+
+	PackagesElsewhere int `json:"packagesElsewhere"` // packages of extensions that are not here, while other servers have profiles
 }
 
 // Check checks a data folder or a backup. It changes nothing.
@@ -102,6 +104,7 @@ type checking struct {
 	Checked
 	data   string  // of a data folder
 	backup *Backup // nil: a data folder
+	server string  // the id of the server among those that share a database; "": it is none
 	own    held    // what of the database's objects has to be there
 	all    bool
 	sizes  map[string]int64 // of the objects that are there
@@ -112,13 +115,12 @@ type checking struct {
 // choose says which objects have to be there.
 func (c *checking) choose(ctx context.Context) (err error) {
 	if c.backup != nil {
-		c.Elsewhere = c.backup.Elsewhere
+		c.server, c.Elsewhere = c.backup.Node, c.backup.Elsewhere
 		c.own, err = c.backup.holds(ctx, c.blobs)
 		return err
 	}
-	node, err := nodeOf(c.data)
-	if err == nil {
-		c.own, c.Elsewhere, err = ownObjects(ctx, c.store, node, c.blobs)
+	if c.server, err = nodeOf(c.data); err == nil {
+		c.own, c.Elsewhere, err = ownObjects(ctx, c.store, c.server, c.blobs)
 	}
 	return err
 }
@@ -228,6 +230,9 @@ func (c *Checked) String() string {
 	elsewhere := ""
 	if c.Elsewhere > 0 {
 		elsewhere = fmt.Sprintf("; %d snapshots of other servers were not looked at", c.Elsewhere)
+	}
+	if c.PackagesElsewhere > 0 {
+		elsewhere += fmt.Sprintf("; %d packages of extensions are not here, but may be on other servers", c.PackagesElsewhere)
 	}
 	return fmt.Sprintf("%d snapshots, %d objects, %d MiB; %d objects are not needed any more; %d entries of the audit log; %d faults%s",
 		c.Snapshots, c.Objects, c.Bytes>>20, c.Unneeded, c.Audit, len(c.Faults), elsewhere)

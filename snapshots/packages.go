@@ -201,10 +201,14 @@ func (b *Backup) restorePackages(ctx context.Context, o RestoreOptions, dir stri
 }
 
 // packages checks that what the database names of packages is there: in a backup, or in the data folder. A backup of an older Warren holds
-// none.
+// none. A server fetches a package when a profile starts with it, so that one may be with other servers alone.
 func (c *checking) packages(ctx context.Context) error {
 	sums, err := c.store.Read().ListPackages(ctx)
 	if err != nil || c.backup != nil && c.backup.Version < packagesVersion {
+		return err
+	}
+	others, err := c.hasOthers(ctx)
+	if err != nil {
 		return err
 	}
 	slices.Sort(sums)
@@ -220,7 +224,7 @@ func (c *checking) packages(ctx context.Context) error {
 			there = err == nil
 		}
 		if !there {
-			c.fault("the files of the extension package %s are not there: add it again", sum)
+			c.missing(sum, others)
 			continue
 		}
 		if c.backup == nil || !c.all {
@@ -231,4 +235,21 @@ func (c *checking) packages(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// missing notes a package that is not there. It may be on one of the others, if there are some.
+func (c *checking) missing(sum string, others bool) {
+	if others {
+		c.PackagesElsewhere++
+		return
+	}
+	c.fault("the files of the extension package %s are not there: add it again", sum)
+}
+
+// hasOthers reports whether other servers of the database have profiles.
+func (c *checking) hasOthers(ctx context.Context) (bool, error) {
+	if c.server == "" {
+		return false, nil
+	}
+	return c.store.Read().HasProfilesElsewhere(ctx, c.server)
 }

@@ -11,6 +11,7 @@ import (
 
 	"warren/packs"
 	"warren/store"
+	"warren/testnet"
 )
 
 // packagesRig has two extensions. The files of one are there.
@@ -106,6 +107,38 @@ func TestBackupOfPackages(t *testing.T) {
 		t.Errorf("a backup without packages has version %d", last.Version)
 	}
 	r.thin(to, last, 1)
+}
+
+// TestPackagesOfServers: a package that a server does not have is a fault only where no other server has profiles.
+func TestPackagesOfServers(t *testing.T) {
+	t.Parallel()
+	url, key := testnet.Postgres(t), secretKey(t)
+	a := server(t, url, key, "node-a")
+	a.keep("node-a", "x")
+	sum := strings.Repeat("b2", 32)
+	a.write(func(q *store.Queries) error {
+		return q.InsertExtension(t.Context(), store.InsertExtensionParams{ID: sum, WorkspaceID: "w", ExtensionID: sum[:32], Name: "x",
+			Version: "1", Sha256: sum, Permissions: "[]", OptionalPermissions: "[]", Hosts: "[]", OptionalHosts: "[]", CreatedAt: 1})
+	})
+	for _, others := range []int{0, 1} {
+		if others > 0 {
+			other := a.profile().ID
+			a.write(func(q *store.Queries) error {
+				return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: other, NodeID: "node-b"}))
+			})
+		}
+		place := packs.Folder(t.TempDir())
+		backup := BackupOptions{Data: a.data, To: place, Database: url, KeyFile: key, WithKey: true}
+		if _, err := MakeBackup(t.Context(), backup); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []CheckOptions{{Data: a.data, Database: url, KeyFile: key}, {From: place}} {
+			found, err := Check(t.Context(), o)
+			if err != nil || len(found.Faults) != 1-others || found.PackagesElsewhere != others {
+				t.Errorf("with %d other servers: %+v, %v", others, found, err)
+			}
+		}
+	}
 }
 
 // TestDamagedPackage: a flipped bit is found, and not restored.

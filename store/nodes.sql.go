@@ -256,6 +256,18 @@ func (q *Queries) GetNode(ctx context.Context, id string) (Node, error) {
 	return i, err
 }
 
+const hasProfilesElsewhere = `-- name: HasProfilesElsewhere :one
+SELECT EXISTS (SELECT 1 FROM profiles WHERE node_id < CAST(?1 AS TEXT) OR node_id > CAST(?1 AS TEXT))
+`
+
+// HasProfilesElsewhere reports whether another server has profiles' data.
+func (q *Queries) HasProfilesElsewhere(ctx context.Context, nodeID string) (bool, error) {
+	row := q.db.QueryRowContext(ctx, hasProfilesElsewhere, nodeID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const leaveDuty = `-- name: LeaveDuty :execrows
 DELETE FROM duties WHERE name = ?1 AND holder = ?2
 `

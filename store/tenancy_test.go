@@ -111,6 +111,7 @@ var internalQueries = map[string]string{
 	"CountBusyProfiles":       "the choice of a server, of every workspace; it is only numbers",
 	"CountRunningBeside":      "by a start, whose profile was read under the key's workspaces; it is only a number",
 	"CountRunningElsewhere":   "for workspaces that were read under the key's workspaces; it is only numbers",
+	"HasProfilesElsewhere":    "the check of all packages, of every workspace; it is only yes or no",
 	"UnplaceProfiles":         "for keys of the scope admin and of all workspaces",
 	"DeleteSnapshotsOfNode":   "for keys of the scope admin and of all workspaces",
 	"SettleProfilesOfNode":    "for keys of the scope admin and of all workspaces",

@@ -45,6 +45,9 @@ WHERE node_id IS NULL AND id = ANY (ARRAY(SELECT json_array_elements_text($2::te
 -- name: CountProfilesOfNode :one
 SELECT count(*) FROM profiles WHERE node_id = $1::text;
 
+-- name: HasProfilesElsewhere :one
+SELECT EXISTS (SELECT 1 FROM profiles WHERE node_id < $1::text OR node_id > $1::text)::int::bigint;
+
 -- name: CountBusyProfiles :many
 SELECT node_id, count(*) AS busy FROM profiles
 WHERE status <> 'stopped' AND status <> 'failed' AND node_id IS NOT NULL
