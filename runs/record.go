@@ -21,7 +21,7 @@ type Info struct {
 	Reused          bool        `json:"reused" doc:"The browser ran already."`
 	StartedAt       time.Time   `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	ExpiresAt       *time.Time  `json:"expiresAt,format:'2006-01-02T15:04:05.000Z07:00'" doc:"When maxRunMs ends it." example:"2026-11-21T14:06:00.000Z"`
-	FrozenSince     *time.Time  `json:"frozenSince,format:'2006-01-02T15:04:05.000Z07:00'" doc:"Since when its processes are stopped, because nobody needs them (freezeAfter); null: they are not." example:"2026-11-21T14:06:00.000Z"`
+	FrozenSince     *time.Time  `json:"frozenSince,format:'2006-01-02T15:04:05.000Z07:00'" doc:"Since when its processes are stopped, because nobody needs them (freezeAfter); null: they are not, or the answer is not from the server that has the run, as in a list of profiles or while that server is away." example:"2026-11-21T14:06:00.000Z"`
 	PID             int         `json:"pid" doc:"The browser's main process."`
 	Headless        bool        `json:"headless"`
 	Browser         UsedBrowser `json:"browser"`
