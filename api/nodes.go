@@ -79,7 +79,7 @@ type NodePath struct {
 // nodeDrain drains a server.
 type nodeDrain struct {
 	NodePath
-	UntilRestart bool `query:"untilRestart" doc:"It takes starts again once it has ended in order and is started anew. Only the server itself can be asked for that."`
+	UntilRestart bool `query:"untilRestart" doc:"It takes starts again when it is started anew, unless it drained before. Only the server itself can be asked for that."`
 }
 
 func (s *API) drainNode(ctx context.Context, in *nodeDrain) (*struct{ Body NodeJSON }, error) {
@@ -104,11 +104,11 @@ func (s *API) setDraining(ctx context.Context, id string, draining, untilRestart
 			n.Address + ", or leave this out."})
 	}
 	about(ctx, "", id, map[string]any{"name": n.Name})
-	err = s.change(ctx, func(q *store.Queries) error { return s.nodes.Drain(ctx, q, id, draining) })
+	err = s.change(ctx, func(q *store.Queries) error { return s.nodes.Drain(ctx, q, id, draining, untilRestart) })
 	if err != nil {
 		return nil, err
 	}
-	s.nodes.Drained(n, draining, untilRestart)
+	s.nodes.Drained(id, draining)
 	n.Draining = draining
 	return &struct{ Body NodeJSON }{nodeFrom(n)}, nil
 }

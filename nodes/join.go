@@ -131,6 +131,9 @@ func (n *Node) claim(ctx context.Context, seen watched) (hinders *store.Node, er
 			Schema: n.store.Schema()}); err != nil {
 			return err
 		}
+		if err := takeAgain(ctx, q, n.id); err != nil { // the last process was killed before it could
+			return err
+		}
 		row, err := q.GetNode(ctx, n.id)
 		n.draining = row.Draining
 		return err
@@ -236,16 +239,13 @@ func (n *Node) Leave() {
 		defer close(ended)
 		<-n.done
 		running, _ := n.count()
-		n.mu.Lock()
-		passing := n.passing
-		n.mu.Unlock()
 		ctx := context.Background()
 		err := n.store.Write(ctx, func(q *store.Queries) error {
 			own, err := q.StopNode(ctx, store.StopNodeParams{ID: n.id, Incarnation: n.incarnation, Running: running})
-			if err != nil || own == 0 || !passing {
+			if err != nil || own == 0 {
 				return err
 			}
-			return store.ErrorOf(q.DrainNode(ctx, store.DrainNodeParams{ID: n.id, Draining: false}))
+			return takeAgain(ctx, q, n.id)
 		})
 		if err != nil {
 			n.log.Warn("the database does not know that this server has ended; the next one waits for a while", "cause", err)

@@ -115,20 +115,43 @@ func (n *Node) info(row store.Node, at int64) Info {
 	return out
 }
 
-// Drain records whether a node takes no new starts, in a transaction. Drained must follow when that is committed. An unknown id is
-// problem.Missing.
-func (n *Node) Drain(ctx context.Context, q *store.Queries, id string, draining bool) error {
+// Drain records whether a node takes no new starts, in a transaction. Drained must follow when that is committed. With untilRestart a node
+// that does not drain already takes starts again when it is started anew. An unknown id is problem.Missing.
+func (n *Node) Drain(ctx context.Context, q *store.Queries, id string, draining, untilRestart bool) error {
 	if n.store == nil {
 		if id != n.id {
 			return problem.Missing("node")
 		}
 		return nil
 	}
-	changed, err := q.DrainNode(ctx, store.DrainNodeParams{ID: id, Draining: draining})
-	if err == nil && changed == 0 {
-		err = problem.Missing("node")
+	row, err := q.GetNode(ctx, id)
+	if errors.Is(err, store.ErrNoRow) {
+		return problem.Missing("node")
 	}
-	return err
+	switch {
+	case err != nil:
+		return err
+	case !draining || !untilRestart:
+		_, err = q.DeleteSetting(ctx, untilRestartSetting(id))
+	case !row.Draining:
+		err = q.SetSetting(ctx, store.SetSettingParams{Name: untilRestartSetting(id), Value: "true"})
+	} // else it drains already, until its restart or for good
+	if err != nil {
+		return err
+	}
+	return store.ErrorOf(q.DrainNode(ctx, store.DrainNodeParams{ID: id, Draining: draining}))
+}
+
+// untilRestartSetting is the name of the setting which says that a node drains until its restart. There is none for another node.
+func untilRestartSetting(id string) string { return "drain_until_restart_" + id }
+
+// takeAgain ends a drain of a node that was meant until its restart, in a transaction.
+func takeAgain(ctx context.Context, q *store.Queries, id string) error {
+	meant, err := q.DeleteSetting(ctx, untilRestartSetting(id))
+	if err != nil || meant == 0 {
+		return err
+	}
+	return store.ErrorOf(q.DrainNode(ctx, store.DrainNodeParams{ID: id, Draining: false}))
 }
 
 // Removed is what the removal of a node has settled.
@@ -196,6 +219,9 @@ func settle(ctx context.Context, q *store.Queries, id string) (lost int, err err
 		return lost, err
 	}
 	if err := store.ErrorOf(q.InterruptSchedules(ctx, id)); err != nil {
+		return lost, err
+	}
+	if err := store.ErrorOf(q.DeleteSetting(ctx, untilRestartSetting(id))); err != nil {
 		return lost, err
 	}
 	if err := store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx, id)); err != nil {

@@ -57,7 +57,6 @@ type Node struct {
 	mu       sync.Mutex
 	runs     *runs.Manager // nil until Attach
 	draining bool
-	passing  bool           // what drains now ends with this process
 	fault    *problem.Error // why this server must not start browsers any more; nil: it may
 }
 
@@ -110,16 +109,11 @@ func (n *Node) apply() {
 	}
 }
 
-// Drained makes this server follow a change of Drain that was committed. A change of another node is that node's. before is the node of
-// before that. With untilRestart a server that was not draining takes starts again when it is started anew after an end in order.
-func (n *Node) Drained(before Info, draining, untilRestart bool) {
-	if before.ID != n.id {
-		return
+// Drained makes this server follow a change of Drain that was committed. A change of another node is that node's.
+func (n *Node) Drained(id string, draining bool) {
+	if id == n.id {
+		n.setDraining(draining)
 	}
-	n.mu.Lock()
-	n.passing = draining && untilRestart && (n.passing || !before.Draining)
-	n.mu.Unlock()
-	n.setDraining(draining)
 }
 
 func (n *Node) setDraining(draining bool) {

@@ -112,7 +112,7 @@ func TestJoin(t *testing.T) {
 	if err != nil || len(all) != 1 || !all[0].Self || all[0].State != Up || all[0].Seen > n.goneAfter() || all[0].Labels["zone"] != "a" {
 		t.Errorf("%+v, %v", all, err)
 	}
-	err = s.st.Write(t.Context(), func(q *store.Queries) error { return n.Drain(t.Context(), q, n.ID(), true) })
+	err = s.st.Write(t.Context(), func(q *store.Queries) error { return n.Drain(t.Context(), q, n.ID(), true, false) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,9 +129,48 @@ func TestJoin(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(s.cfg.Data, fileName)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	err = s.st.Write(t.Context(), func(q *store.Queries) error { return n.Drain(t.Context(), q, "other", true) })
+	err = s.st.Write(t.Context(), func(q *store.Queries) error { return n.Drain(t.Context(), q, "other", true, false) })
 	if p, ok := errors.AsType[*problem.Error](err); !ok || p.Code != "node_not_found" {
 		t.Errorf("an unknown node: %v", err)
+	}
+}
+
+// TestDrainUntilRestart: a drain that is meant until a restart ends with it, also where the server was killed. One for good does not.
+func TestDrainUntilRestart(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, 1)[0]
+	const until, good, off = "until", "good", "off"
+	for _, c := range []struct {
+		asked []string
+		ends  func(*Node)
+		want  bool // it drains after the restart
+	}{
+		{[]string{until}, (*Node).crash, false},
+		{[]string{until, until}, (*Node).Leave, false},
+		{[]string{until, good}, (*Node).crash, true},
+		{[]string{off, good, until}, (*Node).crash, true},
+		{[]string{off, until, off, good}, (*Node).Leave, true},
+		{[]string{off, good, off, until}, (*Node).crash, false},
+	} {
+		n := s.mustJoin(t)
+		for _, how := range c.asked {
+			err := s.st.Write(t.Context(), func(q *store.Queries) error {
+				return n.Drain(t.Context(), q, n.ID(), how != off, how == until)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Drained(n.ID(), how != off)
+		}
+		if !n.isDraining() || !s.row(t, n.ID()).Draining {
+			t.Errorf("%v: it does not drain", c.asked)
+		}
+		c.ends(n)
+		again := s.mustJoin(t)
+		if got := again.isDraining(); got != c.want || s.row(t, n.ID()).Draining != c.want {
+			t.Errorf("%v: it drains after the restart: %v", c.asked, got)
+		}
+		again.Leave()
 	}
 }
 
@@ -388,14 +427,14 @@ func TestAlone(t *testing.T) {
 		all[0].Draining {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if err := n.Drain(t.Context(), nil, "local", true); err != nil {
+	if err := n.Drain(t.Context(), nil, "local", true, false); err != nil {
 		t.Error(err)
 	}
-	n.Drained(Info{ID: "local"}, true, false)
+	n.Drained("local", true)
 	if one, err := n.Get(t.Context(), "local"); err != nil || !one.Draining {
 		t.Errorf("%+v, %v", one, err)
 	}
-	if err := n.Drain(t.Context(), nil, "other", true); err == nil {
+	if err := n.Drain(t.Context(), nil, "other", true, false); err == nil {
 		t.Error("an unknown node drains")
 	}
 	if n.Owner() != "" || n.Fault() != nil {
