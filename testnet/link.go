@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"bytes"
 	"net"
 	"net/url"
 	"sync"
@@ -21,6 +22,9 @@ type Link struct {
 	silent  bool
 	closed  bool
 	open    map[net.Conn]struct{}
+	loses   []byte        // what is sent to the server, and not answered; nil: nothing
+	skip    int           // how often that passes before
+	lost    chan struct{} // closed when an answer to it was lost
 	relays  sync.WaitGroup
 	address string
 }
@@ -87,6 +91,28 @@ func (l *Link) Cut() {
 	}
 }
 
+// LoseAnswer has the server get what a client sends with a text in it, and loses the answer with the connection. skip is how often that
+// text passes before. The channel is closed then.
+func (l *Link) LoseAnswer(text string, skip int) (lost <-chan struct{}) {
+	done := make(chan struct{})
+	l.set(func() { l.loses, l.skip, l.lost = []byte(text), skip, done })
+	return done
+}
+
+// isToLose reports whether the answer to data is to be lost.
+func (l *Link) isToLose(data []byte) (lost chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.loses == nil || !bytes.Contains(data, l.loses) {
+		return nil
+	}
+	if l.skip--; l.skip >= 0 {
+		return nil
+	}
+	l.loses = nil
+	return l.lost
+}
+
 // Trips counts the round trips so far: how often something went to the server after something that came from it.
 func (l *Link) Trips() int { return int(l.trips.Load()) }
 
@@ -132,15 +158,29 @@ func (l *Link) relay(client net.Conn) {
 	}
 	defer l.keep(server)()
 	var asked atomic.Bool // what went last, went to the server
+	var loses atomic.Pointer[chan struct{}]
 	var both sync.WaitGroup
 	both.Go(func() {
-		l.carry(server, client, func() {
+		l.carry(server, client, func(data []byte) (passes bool) {
 			if !asked.Swap(true) {
 				l.trips.Add(1)
 			}
+			if lost := l.isToLose(data); lost != nil {
+				loses.Store(&lost)
+			}
+			return true
 		})
 	})
-	both.Go(func() { l.carry(client, server, func() { asked.Store(false) }) })
+	both.Go(func() {
+		l.carry(client, server, func([]byte) (passes bool) {
+			asked.Store(false)
+			lost := loses.Load()
+			if lost != nil {
+				close(*lost)
+			}
+			return lost == nil
+		})
+	})
 	both.Wait()
 }
 
@@ -150,8 +190,8 @@ type parcel struct {
 	at   time.Time
 }
 
-// carry carries one direction until its end, which ends the other.
-func (l *Link) carry(to, from net.Conn, note func()) {
+// carry carries one direction until its end, which ends the other. note is called with what was read. If it returns false, that is the end.
+func (l *Link) carry(to, from net.Conn, note func([]byte) (passes bool)) {
 	parcels := make(chan parcel, 1000)
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -171,8 +211,10 @@ func (l *Link) carry(to, from net.Conn, note func()) {
 	for {
 		buffer := make([]byte, 32<<10)
 		n, err := from.Read(buffer)
+		if n > 0 && !note(buffer[:n]) {
+			break
+		}
 		if n > 0 {
-			note()
 			parcels <- parcel{buffer[:n], time.Now()}
 		}
 		if err != nil {

@@ -20,6 +20,7 @@ type LocalProxy struct {
 	Secure         string // "host:port" that port 443 of LocalSite is; "": nothing
 
 	t      testing.TB
+	host   string // on which it listens
 	target string
 	wg     sync.WaitGroup
 
@@ -31,8 +32,14 @@ type LocalProxy struct {
 
 // NewLocalProxy opens a proxy at a free port. It leads to target, a "host:port", until the test ends.
 func NewLocalProxy(t testing.TB, target string) *LocalProxy {
+	return NewLocalProxyAt(t, "127.0.0.1", target)
+}
+
+// NewLocalProxyAt is NewLocalProxy at another address of this machine, such as that of TestHost in a Lan.
+func NewLocalProxyAt(t testing.TB, host, target string) *LocalProxy {
 	t.Helper()
-	p := &LocalProxy{User: "visitor", Password: rand.Text(), Exit: exitAddress(), t: t, target: target, open: map[net.Conn]bool{}}
+	p := &LocalProxy{User: "visitor", Password: rand.Text(), Exit: exitAddress(), t: t, host: host, target: target,
+		open: map[net.Conn]bool{}}
 	p.Open()
 	t.Cleanup(func() { p.Close(); p.wg.Wait() })
 	return p
@@ -54,7 +61,7 @@ func (p *LocalProxy) Open() {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)))
+	l, err := net.Listen("tcp", net.JoinHostPort(p.host, strconv.Itoa(p.port)))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -47,9 +47,19 @@ const envInside = "WARREN_TESTNET"
 // Enter returns the machine. env is added to its environment.
 func Enter(t *testing.T, env ...string) *Machine {
 	t.Helper()
-	if os.Getenv(envInside) == t.Name() {
+	if isInside(t) {
 		return newMachine(t)
 	}
+	runInside(t, env)
+	return nil
+}
+
+// isInside reports whether this is the run of a test that runInside has started.
+func isInside(t *testing.T) bool { return os.Getenv(envInside) == t.Name() }
+
+// runInside runs the calling test again in namespaces of its own, for the network and for mounts, until that run is over.
+func runInside(t *testing.T, env []string) {
+	t.Helper()
 	limit := 10 * time.Minute
 	if end, ok := t.Deadline(); ok {
 		limit = time.Until(end) - 5*time.Second
@@ -80,7 +90,6 @@ func Enter(t *testing.T, env ...string) *Machine {
 	default:
 		t.Logf("on a machine of its own:\n%s", out)
 	}
-	return nil
 }
 
 // newMachine connects a machine to a world and starts the world's servers.

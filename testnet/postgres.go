@@ -87,7 +87,7 @@ func startedShared(t testing.TB) *PostgresServer {
 // (postgresql.conf). The end of the test ends the server and removes it. Without PostgreSQL the test is skipped.
 func OwnPostgres(t testing.TB, settings ...string) *PostgresServer {
 	t.Helper()
-	return ownPostgres(t, settings, nil)
+	return ownPostgres(t, onLoopback(), settings, nil)
 }
 
 // OwnPostgresAt is OwnPostgres with a clock that is a time ahead of this machine's, or behind it. Without libfaketime the test is skipped.
@@ -97,13 +97,21 @@ func OwnPostgresAt(t testing.TB, ahead time.Duration) *PostgresServer {
 	if len(libraries) == 0 {
 		t.Skip("libfaketime is not installed")
 	}
-	return ownPostgres(t, nil, []string{"LD_PRELOAD=" + libraries[0], fmt.Sprintf("FAKETIME=%+d", int(ahead.Seconds())),
+	return ownPostgres(t, onLoopback(), nil, []string{"LD_PRELOAD=" + libraries[0], fmt.Sprintf("FAKETIME=%+d", int(ahead.Seconds())),
 		"FAKETIME_DONT_FAKE_MONOTONIC=1"})
 }
 
-func ownPostgres(t testing.TB, settings, env []string) *PostgresServer {
+// placeOfServer is where a server of PostgreSQL runs.
+type placeOfServer struct {
+	address string                // on which it listens
+	start   func(*exec.Cmd) error // starts its process there
+}
+
+func onLoopback() placeOfServer { return placeOfServer{"127.0.0.1", (*exec.Cmd).Start} }
+
+func ownPostgres(t testing.TB, at placeOfServer, settings, env []string) *PostgresServer {
 	t.Helper()
-	s, err := postgresHomeOf(t).newServer(settings, env)
+	s, err := postgresHomeOf(t).newServer(at, settings, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +136,12 @@ const maintenance = "postgres"
 // postgresUser is the superuser of every server.
 const postgresUser = "warren"
 
-// PostgresServer is a server of PostgreSQL for one test. It listens on 127.0.0.1 and asks for a password.
+// PostgresServer is a server of PostgreSQL for one test. It listens on 127.0.0.1, or on the address of a host of a Lan, and asks for a
+// password.
 type PostgresServer struct {
 	t        testing.TB // nil: the one that all tests of the process share
 	home     *postgresHome
+	at       placeOfServer
 	dir      string // has the data and the log
 	port     int    // stays the same over restarts
 	settings []string
@@ -143,7 +153,7 @@ type PostgresServer struct {
 
 // URL returns the address of a database, with the superuser's name and password.
 func (s *PostgresServer) URL(database string) string {
-	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", postgresUser, s.home.password, s.port, database)
+	return fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", postgresUser, s.home.password, s.Address(), database)
 }
 
 // NewDatabase makes an empty database with a name of its own, and returns its URL.
@@ -268,7 +278,7 @@ func (s *PostgresServer) launch() error {
 	}
 	defer log.Close()
 	args := []string{"-D", filepath.Join(s.dir, "data")}
-	for _, setting := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "port=" + strconv.Itoa(s.port),
+	for _, setting := range append([]string{"listen_addresses=" + s.at.address, "unix_socket_directories=", "port=" + strconv.Itoa(s.port),
 		"fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB",
 		"max_wal_size=128MB", "dynamic_shared_memory_type=mmap", "log_timezone=UTC"}, s.settings...) {
 		args = append(args, "-c", setting)
@@ -279,7 +289,7 @@ func (s *PostgresServer) launch() error {
 	cmd.Stdout, cmd.Stderr = log, log // files: else Wait would wait for all its processes
 	s.home.user.prepare(cmd)
 	began, ended := make(chan error), make(chan struct{})
-	go keepServer(cmd, began, ended)
+	go keepServer(cmd, s.at.start, began, ended)
 	if err := <-began; err != nil {
 		return err
 	}
@@ -289,10 +299,10 @@ func (s *PostgresServer) launch() error {
 
 // keepServer starts a server and waits for its end, which it tells by closing ended. The goroutine of the shared server lives as long as
 // the process; tests that look for leaks leave it out by this name.
-func keepServer(cmd *exec.Cmd, began chan<- error, ended chan<- struct{}) {
+func keepServer(cmd *exec.Cmd, start func(*exec.Cmd) error, began chan<- error, ended chan<- struct{}) {
 	runtime.LockOSThread() // the server ends with this thread
 	defer runtime.UnlockOSThread()
-	err := cmd.Start()
+	err := start(cmd)
 	began <- err
 	if err == nil {
 		_ = cmd.Wait()
@@ -304,7 +314,7 @@ func keepServer(cmd *exec.Cmd, began chan<- error, ended chan<- struct{}) {
 func (s *PostgresServer) answers(limit time.Time) bool {
 	pause := time.NewTicker(10 * time.Millisecond)
 	defer pause.Stop()
-	for !letsIn(net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))) {
+	for !letsIn(s.Address()) {
 		select {
 		case <-pause.C:
 			if time.Now().After(limit) {
@@ -401,7 +411,7 @@ func newPostgresHome() (*postgresHome, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	h.shared = sync.OnceValues(func() (*PostgresServer, error) { return h.newServer(nil, nil) })
+	h.shared = sync.OnceValues(func() (*PostgresServer, error) { return h.newServer(onLoopback(), nil, nil) })
 	return h, nil
 }
 
@@ -409,16 +419,19 @@ func newPostgresHome() (*postgresHome, error) {
 func (h *postgresHome) template() string { return filepath.Join(h.dir, "template") }
 
 // newServer copies the template and starts a server on it.
-func (h *postgresHome) newServer(settings, env []string) (*PostgresServer, error) {
+func (h *postgresHome) newServer(at placeOfServer, settings, env []string) (*PostgresServer, error) {
 	h.made.Lock()
 	h.count++
-	s := &PostgresServer{home: h, dir: filepath.Join(h.dir, strconv.Itoa(h.count)), settings: settings, env: env}
+	s := &PostgresServer{home: h, at: at, dir: filepath.Join(h.dir, strconv.Itoa(h.count)), settings: settings, env: env}
 	h.made.Unlock()
 	if err := errors.Join(os.Mkdir(s.dir, 0o700), h.user.own(s.dir)); err != nil {
 		return nil, err
 	}
 	if out, err := exec.Command("cp", "-a", h.template(), filepath.Join(s.dir, "data")).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("copy a new server's data: %w\n%s", err, out)
+	}
+	if err := s.letIn(); err != nil {
+		return nil, err
 	}
 	for try := 1; ; try++ {
 		s.port = freePort()
@@ -430,6 +443,19 @@ func (h *postgresHome) newServer(settings, env []string) (*PostgresServer, error
 			return nil, fmt.Errorf("PostgreSQL does not start: %s", log)
 		}
 	}
+}
+
+// letIn has the server ask clients of other hosts for the password, as it asks those of 127.0.0.1.
+func (s *PostgresServer) letIn() error {
+	if s.at.address == onLoopback().address {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, "data", "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("host all all 10.0.0.0/8 scram-sha-256\n")
+	return errors.Join(err, f.Close())
 }
 
 // freePort returns a port of 127.0.0.1 that nobody listens on. It is below those that the kernel gives to clients

@@ -44,7 +44,7 @@ func (s *PostgresServer) Pooler(mode string, ignored ...string) string {
 	cmd.Dir = dir
 	s.home.user.prepare(cmd)
 	began, ended := make(chan error), make(chan struct{})
-	go keepServer(cmd, began, ended)
+	go keepServer(cmd, (*exec.Cmd).Start, began, ended)
 	must(<-began)
 	s.t.Cleanup(func() {
 		_ = cmd.Process.Kill()

@@ -23,11 +23,11 @@ func (s *PostgresServer) Standby() *PostgresServer {
 	s.home.count++
 	dir := filepath.Join(s.home.dir, strconv.Itoa(s.home.count))
 	s.home.made.Unlock()
-	b := &PostgresServer{t: s.t, home: s.home, dir: dir, port: freePort(), settings: s.settings, env: s.env}
+	b := &PostgresServer{t: s.t, home: s.home, at: s.at, dir: dir, port: freePort(), settings: s.settings, env: s.env}
 	if err := errors.Join(os.Mkdir(dir, 0o700), s.home.user.own(dir)); err != nil {
 		s.t.Fatal(err)
 	}
-	from := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s", s.port, postgresUser, s.home.password)
+	from := fmt.Sprintf("host=%s port=%d user=%s password=%s", s.at.address, s.port, postgresUser, s.home.password)
 	cmd := exec.Command(program, "-D", filepath.Join(dir, "data"), "-d", from, "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.Dir = dir
@@ -70,7 +70,9 @@ func (s *PostgresServer) Promote() {
 }
 
 // Address returns the server's "host:port".
-func (s *PostgresServer) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *PostgresServer) Address() string {
+	return net.JoinHostPort(s.at.address, strconv.Itoa(s.port))
+}
 
 // NewDatabaseIn makes an empty database whose files lie in a folder, such as a disk of its own, and returns its URL.
 func (s *PostgresServer) NewDatabaseIn(folder string) string {
