@@ -75,7 +75,8 @@ func (s *Scheduler) run(ctx context.Context, o *occurrence) {
 	s.publish(o.row, "schedule.ended", ended)
 }
 
-// record writes what the occurrence has come to. The server may be ending.
+// record writes what the occurrence has come to. The server may be ending. While the database does not answer it tries again: until then
+// other servers take the occurrence for one that goes on, and skip those after it.
 func (s *Scheduler) record(ctx context.Context, o *occurrence) {
 	o.mu.Lock()
 	text := o.outcome.text()
@@ -83,15 +84,31 @@ func (s *Scheduler) record(ctx context.Context, o *occurrence) {
 		"failed": o.outcome.Failed}
 	o.mu.Unlock()
 	write := context.WithoutCancel(ctx)
-	err := s.store.Write(write, func(q *store.Queries) error {
-		n, err := q.SetScheduleRun(write, store.SetScheduleRunParams{ID: o.row.ID, LastRun: text, NodeID: s.cfg.Node})
-		if err != nil || n == 0 { // it was deleted meanwhile, or another server took this one for gone
-			return err
+	for again := false; ; again = true {
+		err := s.store.Write(write, func(q *store.Queries) error {
+			if again { // the answer to a COMMIT may have been lost
+				row, err := q.GetSchedule(write, store.GetScheduleParams{ID: o.row.ID})
+				if errors.Is(err, store.ErrNoRow) || err == nil && row.LastRun != nil && *row.LastRun == *text {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+			}
+			n, err := q.SetScheduleRun(write, store.SetScheduleRunParams{ID: o.row.ID, LastRun: text, NodeID: s.cfg.Node})
+			if err != nil || n == 0 { // it was deleted meanwhile, or another server took this one for gone
+				return err
+			}
+			return q.Record(store.ByServer("schedule.run", o.row.WorkspaceID, o.row.ID, detail))
+		})
+		if err == nil {
+			return
 		}
-		return q.Record(store.ByServer("schedule.run", o.row.WorkspaceID, o.row.ID, detail))
-	})
-	if err != nil {
 		s.log.Error("the end of a schedule's occurrence was not recorded", "schedule", o.row.ID, "cause", err)
+		if !errors.Is(err, store.ErrBusy) || ctx.Err() != nil {
+			return
+		}
+		pause(ctx)
 	}
 }
 

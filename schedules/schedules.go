@@ -4,6 +4,7 @@ package schedules
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -30,6 +31,8 @@ const (
 	maxWait = 10 * time.Second
 	// maxTaken is how many schedules one look takes on.
 	maxTaken = 100
+	// writePause is the pause before something is written again that the database did not take.
+	writePause = time.Second
 )
 
 // Config says which of the servers that share a database this one is. The zero value is a server with a database of its own.
@@ -195,15 +198,38 @@ func (s *Scheduler) giveUp(ctx context.Context, row store.Schedule, now time.Tim
 	return err
 }
 
-// plan writes where a schedule goes on. It reports false if somebody changed the schedule meanwhile.
+// plan writes where a schedule goes on. It reports false if somebody else changed the schedule meanwhile. While the database does not
+// answer it tries again: a COMMIT whose answer was lost has taken the occurrence, which then nobody else runs.
 func (s *Scheduler) plan(ctx context.Context, row store.Schedule, p store.PlanScheduleParams) (planned bool, err error) {
 	p.ID, p.Revision, p.Due = row.ID, row.Revision, *row.NextAt
-	err = s.store.Write(ctx, func(q *store.Queries) error {
-		n, err := q.PlanSchedule(ctx, p)
-		planned = n > 0
-		return err
-	})
-	return planned && err == nil, err
+	for again := false; ; again = true {
+		err = s.store.Write(ctx, func(q *store.Queries) error {
+			n, err := q.PlanSchedule(ctx, p)
+			if planned = n > 0; err != nil || planned || !again || p.LastRun == nil {
+				return err
+			}
+			now, err := q.GetSchedule(ctx, store.GetScheduleParams{ID: row.ID})
+			if errors.Is(err, store.ErrNoRow) {
+				return nil
+			}
+			planned = err == nil && now.NodeID == s.cfg.Node && now.PlannedAt == p.PlannedAt && now.LastRun != nil &&
+				*now.LastRun == *p.LastRun
+			return err
+		})
+		if !errors.Is(err, store.ErrBusy) || ctx.Err() != nil {
+			return planned && err == nil, err
+		}
+		s.logFailed(ctx, err)
+		pause(ctx)
+	}
+}
+
+// pause waits before something is written again that the database did not take.
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(writePause):
+	case <-ctx.Done():
+	}
 }
 
 // takeOne takes a schedule on that is due: it runs the occurrence that is in time, and counts those that were missed.
@@ -232,6 +258,7 @@ func (s *Scheduler) takeOne(ctx context.Context, row store.Schedule, now time.Ti
 			return err
 		}
 	}
+	began := time.Now()
 	planned, err := s.plan(ctx, row, p)
 	if planned && missed > 0 {
 		s.log.Warn("a schedule missed occurrences", "schedule", row.ID, "missed", missed, "since", due.UTC())
@@ -241,18 +268,23 @@ func (s *Scheduler) takeOne(ctx context.Context, row store.Schedule, now time.Ti
 		s.publish(row, "schedule.skipped", skippedEvent{o.outcome.DueAt, row.ID})
 	}
 	if acts && !skipped {
-		s.launch(ctx, o, planned)
+		s.launch(ctx, o, planned, time.Since(began) > grace && !row.CatchUp)
 	}
 	return err
 }
 
-// launch runs an occurrence beside the caller, if it was planned.
-func (s *Scheduler) launch(ctx context.Context, o *occurrence, planned bool) {
-	if !planned {
+// launch runs an occurrence beside the caller, if it was planned. If that took too long, it is recorded as interrupted.
+func (s *Scheduler) launch(ctx context.Context, o *occurrence, planned, late bool) {
+	switch {
+	case !planned:
 		s.end(o)
-		return
+	case late:
+		o.outcome.Status = Interrupted
+		s.record(ctx, o)
+		s.end(o)
+	default:
+		s.occurrences.Go(func() { s.run(ctx, o) })
 	}
-	s.occurrences.Go(func() { s.run(ctx, o) })
 }
 
 // begin notes that an occurrence goes on, and what its row says of it. If the one before still goes on, skipped is true, and first for the

@@ -3,6 +3,7 @@ package schedules
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -284,4 +285,34 @@ func bit(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// TestLostAnswers: the answer to a COMMIT of a schedule is lost with its connection. The occurrence that it has taken runs once, and the
+// end that it has recorded is recorded once. Another server does not take it for one that goes on.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	database := testnet.Postgres(t)
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := testnet.NewLink(t, u.Host)
+	r := newRigOn(t, store.Options{Database: link.Through(t, database)}, func(c *runs.Config) { c.Node = "node0" })
+	id := r.add(noon, store.InsertScheduleParams{Action: Stop, Tag: new("t")})
+	for skip := range 2 { // the plan, and the end
+		at := noon
+		if row, _ := r.get(id); row.NextAt != nil {
+			at = time.UnixMilli(*row.NextAt)
+		}
+		lost := link.LoseAnswer("commit\x00", skip)
+		r.tick(t.Context(), at)
+		r.occurrences.Wait()
+		testnet.AwaitClosed(t, "the answer is lost", lost, testnet.Patience)
+	}
+	if got := r.types(); got != "map[schedule.ended:2 schedule.started:2]" {
+		t.Errorf("told %s", got)
+	}
+	if _, o := r.get(id); o.Status != Done {
+		t.Errorf("the last occurrence is %s", o.Status)
+	}
 }
