@@ -63,6 +63,8 @@ type reconciliation struct {
 	answer      Started // the run's answer after the pass
 	startedWith *startedWith
 
+	again bool // the database did not answer
+
 	wantedUpstreams []shim.Upstream // nil: direct, or not known
 	pendingSettings []string        // pending settings except proxies and host rules; nil: not known
 	pendingCheck    *exitLookup     // an exit check that outlasts the pass
@@ -81,9 +83,14 @@ func (m *Manager) reconcile(ctx context.Context, r *run, c Change) shim.Swap {
 		return p.swap
 	}
 	p.answer = *p.before
+	defer func() {
+		if p.again {
+			m.reconcileLater(r, c)
+		}
+	}()
 	var err error
 	if p.row, err = m.profile(ctx, store.All(), r.profileID); err != nil {
-		p.warn("a running profile stays as it is until its next start", err)
+		p.warn("a running profile stays as it is until its next start, or until the database answers", err)
 		return p.swap
 	}
 	if err := p.applyUpstreams(ctx); err != nil {
@@ -108,8 +115,22 @@ func (m *Manager) reconcile(ctx context.Context, r *run, c Change) shim.Swap {
 	return p.swap
 }
 
+// warn logs what could not be done. It is tried again if the database did not answer.
 func (p *reconciliation) warn(message string, err error) {
+	p.again = p.again || errors.Is(err, store.ErrBusy)
 	p.m.log.Warn(message, "profile", p.r.profileID, "cause", err)
+}
+
+// reconcileLater reconciles a run again after a while.
+func (m *Manager) reconcileLater(r *run, c Change) {
+	m.inBackground(func() {
+		select {
+		case <-time.After(retryEvery):
+			m.reconcile(m.ctx, r, c)
+		case <-r.done:
+		case <-m.ctx.Done():
+		}
+	})
 }
 
 // applyUpstreams sends the run its proxies if they differ. A run never loses its proxy before its next start.

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -42,6 +43,12 @@ var emptyDatabase = testnet.Template(func(dir string) error {
 // newRig opens a manager without runs. The path is short because a socket's path is limited to 103 bytes.
 func newRig(t testing.TB, change ...func(*Config)) *rig {
 	t.Helper()
+	return newRigOn(t, "", change...)
+}
+
+// newRigOn is newRig with a database of PostgreSQL; "": its own.
+func newRigOn(t testing.TB, database string, change ...func(*Config)) *rig {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "warren-runs-")
 	if err != nil {
 		t.Fatal(err)
@@ -57,10 +64,10 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if !testnet.OnPostgres() {
+	if !testnet.OnPostgres() && database == "" {
 		emptyDatabase(t, cfg.Data)
 	}
-	return openRig(t, cfg)
+	return openRigOn(t, cfg, cmp.Or(database, testnet.DatabaseOf(t, cfg.Data)))
 }
 
 // enough is a timeout for things that are immediate on an idle machine.

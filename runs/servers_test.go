@@ -2,12 +2,14 @@ package runs
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"warren/snapshots"
 	"warren/store"
+	"warren/testnet"
 )
 
 // TestDataAreClaimed: a server that starts has the profiles that no server has and whose folders or snapshots lie with it, and no others.
@@ -93,4 +95,31 @@ func TestSweepOfTwoServers(t *testing.T) {
 			t.Fatal("it purged a profile whose data another server has")
 		}
 	}
+}
+
+// TestFollowsLater: a server has to apply a change to a run while it does not reach the database. It does so when it reaches it again.
+func TestFollowsLater(t *testing.T) {
+	t.Parallel()
+	database := testnet.Postgres(t)
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := testnet.NewLink(t, u.Host)
+	r := newRigOn(t, link.Through(t, database))
+	id := r.newProfile()
+	f := r.startFake(id)
+	db := testnet.OpenURL(t, database)
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE profiles SET deny_hosts = '["secret.example"]' WHERE id = $1`, id); err != nil {
+		t.Fatal(err)
+	}
+	r.store.Forget()
+	link.To("127.0.0.1:1") // nobody listens there
+	r.ProfileChanged(t.Context(), id, Change{})
+	if n := len(f.process.Rules()); n != 0 {
+		t.Fatalf("%d rules without the database", n)
+	}
+	link.To(u.Host)
+	testnet.Eventually(t, "the run has its rules", func() bool { return len(f.process.Rules()) == 1 })
 }
