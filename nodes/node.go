@@ -126,13 +126,17 @@ func (n *Node) setDraining(draining bool) {
 	}
 }
 
-// setFault ends what this server may start, for good.
+// setFault ends what this server may start, for good, and its runs: their profiles count as stopped, and may run elsewhere.
 func (n *Node) setFault(p *problem.Error) {
-	n.log.Error("this server starts no browsers any more", "cause", p.Message)
+	n.log.Error("this server starts no browsers any more, and ends its runs", "cause", p.Message)
 	n.mu.Lock()
 	n.fault = p
+	m := n.runs
 	n.mu.Unlock()
 	n.apply()
+	if m != nil {
+		m.EndRuns()
+	}
 }
 
 // Draining is the error of a start on a server that is draining.

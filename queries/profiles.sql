@@ -86,7 +86,8 @@ RETURNING *;
 
 -- name: SetProfileStatus :execrows
 -- SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged. due is 'on'
--- or 'off', what a profile without a choice of its own does about a snapshot; NULL: no snapshot is due.
+-- or 'off', what a profile without a choice of its own does about a snapshot; NULL: no snapshot is due. A server changes nothing of a
+-- profile that another one has by now: that may run there. An empty @node_id is the only server.
 UPDATE profiles SET
     status = @status,
     last_run = coalesce(sqlc.narg(last_run), last_run),
@@ -94,7 +95,7 @@ UPDATE profiles SET
     disk_bytes = coalesce(sqlc.narg(disk_bytes), disk_bytes),
     snapshot_due = CASE WHEN CAST(sqlc.narg(due) AS TEXT) IS NOT NULL AND coalesce(snapshots, sqlc.narg(due)) = 'on' AND temporary = 0 THEN 1
         ELSE snapshot_due END
-WHERE id = @id;
+WHERE id = @id AND (CAST(@node_id AS TEXT) = '' OR node_id IS NULL OR node_id = @node_id);
 
 -- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(@trashed_at AS INTEGER)

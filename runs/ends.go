@@ -182,7 +182,7 @@ func (m *Manager) recordEnd(profileID string, end *End) error {
 		if err := endAndTrim(ctx, q, profileID, end); err != nil {
 			return err
 		}
-		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: end.Status,
+		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: end.Status, NodeID: m.cfg.Node,
 			LastRun: new(string(text)), DiskBytes: &bytes, Due: m.dueAfter(end)}))
 	})
 }
@@ -218,7 +218,7 @@ func (m *Manager) flushPending(profileID string) {
 
 func (m *Manager) recordStatus(profileID, status string) error {
 	return m.writeState(func(ctx context.Context, q *store.Queries) error {
-		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: status}))
+		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: status, NodeID: m.cfg.Node}))
 	})
 }
 

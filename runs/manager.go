@@ -365,6 +365,21 @@ func (m *Manager) Refuse(p *problem.Error) {
 	m.refusal = p
 }
 
+// EndRuns has every run and start end in order, since their profiles are not this server's any more. It does not wait for them.
+func (m *Manager) EndRuns() {
+	m.mu.Lock()
+	var ids []string
+	for id, r := range m.byProfile {
+		if !r.isHold {
+			ids = append(ids, id)
+		}
+	}
+	m.mu.Unlock()
+	for _, id := range ids {
+		m.endAll(id, false)
+	}
+}
+
 // mayStart returns why no run may begin; nil: it may. The caller holds m.mu.
 func (m *Manager) mayStart() error {
 	if m.refusal != nil {

@@ -146,7 +146,7 @@ func (m *Manager) recordOffline(ctx context.Context, row store.Profile, last *En
 			return err
 		}
 		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: row.ID, Status: now.Status, DiskBytes: &bytes,
-			Due: m.dueAfter(last)}))
+			Due: m.dueAfter(last), NodeID: m.cfg.Node}))
 	})
 }
 

@@ -61,6 +61,12 @@ func (m *Manager) Unreachable(ctx context.Context, at string) error {
 	return NodeUnreachable(at, node, time.Duration(now-node.BeatAt)*time.Millisecond)
 }
 
+// GivenUp is the error of a start on a server whose data of the profile were given up meanwhile, so that another server has the profile.
+func GivenUp() *problem.Error {
+	return problem.New(problem.Conflict, "node_unreachable", "The data that this server has of the profile were given up meanwhile, and "+
+		"another server has it. Start it again.")
+}
+
 // placeIn records it in a transaction, and returns the server that has the data.
 func (m *Manager) placeIn(ctx context.Context, q *store.Queries, id string) (at string, err error) {
 	if m.cfg.Node == "" {

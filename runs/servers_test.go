@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"warren/problem"
 	"warren/snapshots"
 	"warren/store"
 	"warren/testnet"
@@ -122,4 +123,31 @@ func TestFollowsLater(t *testing.T) {
 	}
 	link.To(u.Host)
 	testnet.Eventually(t, "the run has its rules", func() bool { return len(f.process.Rules()) == 1 })
+}
+
+// TestGivenUpProfile: a server whose data of a profile were given up records no start and no end there any more. Another server may run it.
+func TestGivenUpProfile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *Config) { c.Node = "one" })
+	id := r.newProfile()
+	f := r.startFake(id)
+	if err := r.recordStatus(id, "running"); err != nil || r.row(id).Status != "running" {
+		t.Errorf("its own profile is %s, %v", r.row(id).Status, err)
+	}
+	r.write(func(q *store.Queries) error {
+		return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: id, NodeID: "two"}))
+	})
+	if err := r.recordEnd(id, &End{RunID: f.id, Status: "stopped"}); err != nil {
+		t.Error(err)
+	}
+	if row := r.row(id); row.Status != "running" || row.LastRun != nil {
+		t.Errorf("after an end of before, a profile of another server is %s, %v", row.Status, row.LastRun)
+	}
+	next := newRun(store.NewID(), id, "default", starting)
+	if err := r.recordStart(t.Context(), next, &Started{}); !problem.HasCode(err, "node_unreachable") {
+		t.Errorf("a start was recorded: %v", err)
+	}
+	if _, err := r.store.Read().GetRun(t.Context(), store.GetRunParams{ID: next.id}); !errors.Is(err, store.ErrNoRow) {
+		t.Errorf("a run was recorded: %v", err)
+	}
 }

@@ -28,7 +28,8 @@ func SettleNode(ctx context.Context, q *store.Queries, node string) (lost int, e
 		if err := endAndTrim(ctx, q, row.ProfileID, end); err != nil {
 			return 0, err
 		}
-		_, err = q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: row.ProfileID, Status: "stopped", LastRun: new(string(text))})
+		_, err = q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: row.ProfileID, Status: "stopped", LastRun: new(string(text)),
+			NodeID: node})
 		if err != nil {
 			return 0, err
 		}

@@ -330,7 +330,12 @@ func (m *Manager) recordStart(ctx context.Context, r *run, answer *Started) erro
 		if err != nil {
 			return err
 		}
-		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at}))
+		n, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at,
+			NodeID: m.cfg.Node})
+		if err == nil && n == 0 {
+			err = GivenUp()
+		}
+		return err
 	})
 	if err != nil {
 		return err

@@ -1561,7 +1561,7 @@ UPDATE profiles SET
     disk_bytes = coalesce(?4, disk_bytes),
     snapshot_due = CASE WHEN CAST(?5 AS TEXT) IS NOT NULL AND coalesce(snapshots, ?5) = 'on' AND temporary = 0 THEN 1
         ELSE snapshot_due END
-WHERE id = ?6
+WHERE id = ?6 AND (CAST(?7 AS TEXT) = '' OR node_id IS NULL OR node_id = ?7)
 `
 
 type SetProfileStatusParams struct {
@@ -1571,10 +1571,12 @@ type SetProfileStatusParams struct {
 	DiskBytes     *int64
 	Due           *string
 	ID            string
+	NodeID        string
 }
 
 // SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged. due is 'on'
-// or 'off', what a profile without a choice of its own does about a snapshot; NULL: no snapshot is due.
+// or 'off', what a profile without a choice of its own does about a snapshot; NULL: no snapshot is due. A server changes nothing of a
+// profile that another one has by now: that may run there. An empty @node_id is the only server.
 func (q *Queries) SetProfileStatus(ctx context.Context, arg SetProfileStatusParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setProfileStatus,
 		arg.Status,
@@ -1583,6 +1585,7 @@ func (q *Queries) SetProfileStatus(ctx context.Context, arg SetProfileStatusPara
 		arg.DiskBytes,
 		arg.Due,
 		arg.ID,
+		arg.NodeID,
 	)
 	if err != nil {
 		return 0, err

@@ -51,6 +51,25 @@ func (s *liveServer) node() (own nodeView) {
 	return own
 }
 
+// stateOf returns the state of a server as another one sees it.
+func (s *liveServer) stateOf(name string) string {
+	s.t.Helper()
+	var all struct{ Data []nodeView }
+	s.do("GET", "/nodes", nil, 200, &all)
+	for _, n := range all.Data {
+		if n.Name == name {
+			return n.State
+		}
+	}
+	return "none"
+}
+
+// works reports whether an operation succeeds.
+func (s *liveServer) works(method, path string) bool {
+	r, err := s.try(method, path, nil)
+	return err == nil && r.status == 200
+}
+
 // ownerOf starts a profile, and returns the server that runs it and the others.
 func ownerOf(t testing.TB, all []*liveServer, id string) (owner *liveServer, others []*liveServer) {
 	t.Helper()

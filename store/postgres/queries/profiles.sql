@@ -110,7 +110,7 @@ UPDATE profiles SET
     disk_bytes = coalesce($4, disk_bytes),
     snapshot_due = CASE WHEN $5::text IS NOT NULL AND coalesce(snapshots, $5) = 'on' AND temporary = 0 THEN 1
         ELSE snapshot_due END
-WHERE id = $6;
+WHERE id = $6 AND ($7::text = '' OR node_id IS NULL OR node_id = $7);
 
 -- name: TrashProfile :one
 UPDATE profiles SET trashed_at = $1::bigint
