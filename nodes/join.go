@@ -174,6 +174,9 @@ func (n *Node) keep(ctx context.Context) {
 		if n.Fault() != nil || ctx.Err() != nil {
 			return
 		}
+		if err == nil {
+			n.awaitRows(ctx) // so that they are known when the database does not answer
+		}
 		if failed := err != nil; failed != failing {
 			failing = failed
 			if failed {

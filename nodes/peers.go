@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -15,24 +16,28 @@ import (
 
 // rows are the servers as they were last read. Requests for others look at them often, so that they are not read each time.
 type rows struct {
-	mu   sync.Mutex
-	all  []store.Node
-	at   int64     // the database's time then, in milliseconds
-	read time.Time // zero: never
-	old  bool      // they are read again before they are used
+	mu      sync.Mutex
+	all     []store.Node
+	at      int64         // the database's time then, in milliseconds
+	read    time.Time     // zero: never
+	old     bool          // they are read again before they are used
+	reading chan struct{} // closed when the reading that goes on has ended; nil: none does
+	fault   error         // of the last reading
 }
+
+// rowsTime is how long a caller waits for a database that does not answer, before it takes the rows of before.
+const rowsTime = 2 * time.Second
 
 // Others returns the servers but this one, as they were a beat ago or later. Without the database it returns what it knows.
 func (n *Node) Others(ctx context.Context) ([]Info, error) {
 	if n.store == nil {
 		return nil, nil
 	}
+	n.awaitRows(ctx)
 	n.rows.mu.Lock()
 	defer n.rows.mu.Unlock()
-	if n.rows.old || time.Since(n.rows.read) >= n.cfg.BeatEvery {
-		if err := n.readRows(ctx); err != nil && n.rows.read.IsZero() {
-			return nil, err
-		}
+	if n.rows.read.IsZero() {
+		return nil, cmp.Or(ctx.Err(), n.rows.fault)
 	}
 	at := n.rows.at + time.Since(n.rows.read).Milliseconds()
 	var out []Info
@@ -44,13 +49,43 @@ func (n *Node) Others(ctx context.Context) ([]Info, error) {
 	return out, nil
 }
 
-// readRows reads the servers. rows.mu is held.
-func (n *Node) readRows(ctx context.Context) error {
-	all, at, err := n.readAll(ctx)
-	if err == nil {
-		n.rows.all, n.rows.at, n.rows.read, n.rows.old = all, at, time.Now(), false
+// awaitRows has the servers read, if they are not fresh. All callers wait for the same reading. If it takes long, they do not, unless there
+// are no rows yet.
+func (n *Node) awaitRows(ctx context.Context) {
+	n.rows.mu.Lock()
+	if !n.rows.old && time.Since(n.rows.read) < n.cfg.BeatEvery {
+		n.rows.mu.Unlock()
+		return
 	}
-	return err
+	if n.rows.reading == nil {
+		n.rows.reading, n.rows.old = make(chan struct{}), false // who forgets them from now on has them read once more
+		go n.readRows(context.WithoutCancel(ctx), n.rows.reading)
+	}
+	reading := n.rows.reading
+	var limit <-chan time.Time
+	if !n.rows.read.IsZero() {
+		limit = time.After(rowsTime)
+	}
+	n.rows.mu.Unlock()
+	select {
+	case <-reading:
+	case <-limit:
+	case <-ctx.Done():
+	}
+}
+
+// readRows reads the servers.
+func (n *Node) readRows(ctx context.Context, done chan struct{}) {
+	all, at, err := n.readAll(ctx)
+	n.rows.mu.Lock()
+	defer n.rows.mu.Unlock()
+	if n.rows.fault = err; err == nil {
+		n.rows.all, n.rows.at, n.rows.read = all, at, time.Now()
+	} else {
+		n.rows.old = true
+	}
+	n.rows.reading = nil
+	close(done)
 }
 
 // readAll returns the servers, and the database's time in milliseconds.
