@@ -76,26 +76,30 @@ func (n *Node) awaitRows(ctx context.Context) {
 
 // readRows reads the servers.
 func (n *Node) readRows(ctx context.Context, done chan struct{}) {
-	all, at, err := n.readAll(ctx)
+	_, _, err := n.readAll(ctx)
 	n.rows.mu.Lock()
 	defer n.rows.mu.Unlock()
-	if n.rows.fault = err; err == nil {
-		n.rows.all, n.rows.at, n.rows.read = all, at, time.Now()
-	} else {
-		n.rows.old = true
-	}
-	n.rows.reading = nil
+	n.rows.fault, n.rows.old, n.rows.reading = err, n.rows.old || err != nil, nil
 	close(done)
 }
 
-// readAll returns the servers, and the database's time in milliseconds.
+// readAll returns the servers, and the database's time in milliseconds. They are the rows that are known from then on.
 func (n *Node) readAll(ctx context.Context) ([]store.Node, int64, error) {
+	began := time.Now()
 	all, err := n.store.Read().ListNodes(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	at, err := n.store.Read().DatabaseTime(ctx)
-	return all, at, err
+	if err != nil {
+		return nil, 0, err
+	}
+	n.rows.mu.Lock()
+	defer n.rows.mu.Unlock()
+	if began.After(n.rows.read) { // else a later reading was faster
+		n.rows.all, n.rows.at, n.rows.read = all, at, time.Now()
+	}
+	return all, at, nil
 }
 
 // Other returns a server but this one, to which requests about its profiles are passed on. The error is node_unreachable for a server that
