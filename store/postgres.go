@@ -30,6 +30,9 @@ const (
 	mostLost = pgWrites + 1
 	// silentFor is how long a statement waits for an answer. PostgreSQL itself ends each wait for a lock earlier.
 	silentFor = 30 * time.Second
+	// forsakenFor is how long a transaction waits for its next statement. PostgreSQL ends it then: the server or the way to it is lost, and
+	// others wait for its locks, such as that of the events. It has to be longer than a server is ever busy between two statements.
+	forsakenFor = 10 * time.Second
 	// waitForTurn is how long a function waits until another of the same server has ended.
 	waitForTurn = 15 * time.Second
 	// pgWrites is how many functions of one server run at once. More would meet each other more often.
@@ -79,14 +82,15 @@ func openPostgres(ctx context.Context, dir string, o Options) (s *Store, err err
 		return s, err
 	}
 	silence := cmp.Or(o.silence, silentFor)
-	if e.writes, err = postgres.Open(o.Database, pgWrites, postgres.Settings{Silence: silence}); err != nil {
+	if e.writes, err = postgres.Open(o.Database, pgWrites,
+		postgres.Settings{Silence: silence, IdleInTransaction: forsakenFor}); err != nil {
 		return s, err
 	}
 	reads := postgres.Settings{ReadOnly: true, Silence: silence}
 	if e.reads, err = postgres.Open(o.Database, min(max(runtime.GOMAXPROCS(0)*2, 4), 8), reads); err != nil {
 		return s, err
 	}
-	if e.bus, err = postgres.Open(o.Database, 2, postgres.Settings{Silence: silence}); err != nil {
+	if e.bus, err = postgres.Open(o.Database, 2, postgres.Settings{Silence: silence, IdleInTransaction: forsakenFor}); err != nil {
 		return s, err
 	}
 	s.short, s.long = New(e.statements(e.reads, true)), New(e.statements(e.reads, false))

@@ -177,6 +177,47 @@ func TestPartition(t *testing.T) {
 	testnet.Eventually(t, "an event", func() bool { return bus.Append(ctx, []EventRow{eventRow("after")}) == nil })
 }
 
+// TestForsakenLocks: a server is lost in the middle of a transaction. Its locks keep others waiting for some seconds alone.
+func TestForsakenLocks(t *testing.T) {
+	testnet.Long(t)
+	t.Parallel()
+	ctx, database, dir := context.Background(), testnet.Postgres(t), t.TempDir()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := testnet.NewLink(t, u.Host)
+	lost := openIn(t, dir, Options{Database: link.Through(t, database)})
+	other := openIn(t, t.TempDir(), Options{Database: database, SecretKeyFile: filepath.Join(dir, secretKeyName)})
+	set := func(q *Queries) error { return q.SetSetting(ctx, SetSettingParams{Name: "row", Value: "v"}) }
+	ended := make(chan error)
+	silent := make(chan struct{})
+	go func() {
+		again := false
+		ended <- lost.Write(ctx, func(q *Queries) error {
+			err := set(q)
+			if !again && err == nil {
+				again = true
+				link.Silence(true)
+				close(silent)
+			}
+			return errors.Join(err, set(q))
+		})
+	}()
+	<-silent
+	began := time.Now()
+	testnet.Eventually(t, "another server changes the row", func() bool { return other.Write(ctx, set) == nil })
+	took := time.Since(began)
+	t.Logf("a row was free after %v", took.Round(100*time.Millisecond))
+	if took < time.Second || took > 2*forsakenFor+forsakenFor/2 {
+		t.Errorf("a row was free after %v", took)
+	}
+	link.Silence(false)
+	if err := <-ended; err != nil {
+		t.Errorf("the write that was lost in between: %v", err)
+	}
+}
+
 // TestSlowLink: 50 ms each way. The log has the round trips of each.
 func TestSlowLink(t *testing.T) {
 	t.Parallel()
