@@ -30,7 +30,7 @@ test: browser tools
 	go test -count=1 -parallel 6 -timeout 60m ./tests # by itself: a dozen browsers at once; go test's cache does not see the program's sources
 
 # test-long runs the long trials, which `make test` skips: packets, leak tests, crashes at any moment, hostile clients. WARREN_ROWS is how many
-# profiles are upgraded (250000). RACED=1 as above.
+# profiles are upgraded (250000), WARREN_PARTITIONS how often networks fail between servers (50). RACED=1 as above.
 test-long: browser tools
 	RACED=$(RACED) deploy/test-long.sh
 

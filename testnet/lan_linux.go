@@ -148,10 +148,10 @@ func (l *Lan) Move(name string, cmd *exec.Cmd) {
 }
 
 // Postgres starts a server of PostgreSQL on a host, as OwnPostgres does.
-func (l *Lan) Postgres(name string, settings ...string) *PostgresServer {
+func (l *Lan) Postgres(name string) *PostgresServer {
 	l.t.Helper()
 	h := l.host(name)
-	return ownPostgres(l.t, placeOfServer{h.address.String(), func(cmd *exec.Cmd) error { return l.do(h, cmd.Start) }}, settings, nil)
+	return ownPostgres(l.t, placeOfServer{h.address.String(), func(cmd *exec.Cmd) error { return l.do(h, cmd.Start) }}, nil, nil)
 }
 
 // connect lays a cable.

@@ -353,7 +353,7 @@ type eventView struct {
 	At   time.Time
 	Data struct {
 		ID, RunID, Status, Reason string
-		From, To, Code            string
+		From, To, Code, DueAt     string
 		EndsAt                    time.Time
 	}
 	seen time.Time

@@ -47,8 +47,8 @@ func TestKilledServerOfADatabase(t *testing.T) {
 	}
 }
 
-// TestForgottenServer: a server does not reach the database, and its data are given up. Its profile starts at another server. When it reaches
-// the database again it ends its browser, and changes nothing of the profile.
+// TestForgottenServer: a server does not reach the database, and its data are given up. Its profile starts at another server. When it
+// reaches the database again it ends its browser, and changes nothing of the profile.
 func TestForgottenServer(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
