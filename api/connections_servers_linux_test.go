@@ -228,7 +228,7 @@ func TestServersAtTheAPI(t *testing.T) {
 		client := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 		defer client.CloseIdleConnections()
 		to := a.Transport(b.ID(), s.base)
-		defer to.CloseIdleConnections()
+		defer (&http.Client{Transport: to}).CloseIdleConnections()
 		for rt, url := range map[http.RoundTripper]string{to: "https://" + at, client: s.base} {
 			got, err := get(t, rt, url+Prefix+"/nodes", "Authorization", "Bearer "+testAdminKey)
 			if err != nil || !strings.Contains(got, b.ID()) {

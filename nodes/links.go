@@ -10,9 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"warren/store"
 )
 
 // Connects the servers of one database. What they send each other is encrypted, and each of the two proves which server it is: TLS 1.3
@@ -35,6 +38,9 @@ const (
 	linkTime, handshakeTime = 5 * time.Second, 15 * time.Second
 	// silentFor is after how long a connection ends whose other side confirms nothing.
 	silentFor = 30 * time.Second
+	// stillFor is how long a server may take to begin an answer while its beat stands still. One that reaches the database answers when it
+	// likes, and one that does not says so earlier.
+	stillFor = time.Minute
 	// maxIdleLinks is how many connections to another server wait for their next request, and idleLinkTime how long. A server closes them
 	// after 2 minutes.
 	maxIdleLinks = 16
@@ -43,6 +49,9 @@ const (
 
 // ErrNotReached is the error of a request to another server for which there was no connection. Nothing was sent.
 var ErrNotReached = errors.New("another server was not reached")
+
+// errStandsStill is the error of a request to a server that does not answer, and whose beat stands still.
+var errStandsStill = errors.New("another server stands still: it answers nothing, and its beat does not move")
 
 // links are the connections of a server with the others. Its methods are safe for concurrent use.
 type links struct {
@@ -136,12 +145,63 @@ func (n *Node) Peer(r *http.Request) string {
 
 // Transport sends requests to another server, whose row has the id and the address. It connects to that address, whatever the host and
 // the scheme of a request are, and always with TLS. A server that is not the one meant gets no request. Connections are kept by the
-// requests' hosts, so that all should have one, such as ServerName. It returns nil where no other server can be.
-func (n *Node) Transport(id, address string) *http.Transport {
+// requests' hosts, so that all should have one, such as ServerName. A server that stands still is given up after stillFor. Transport
+// returns nil where no other server can be.
+func (n *Node) Transport(id, address string) http.RoundTripper {
 	l := n.links
 	if l == nil {
 		return nil
 	}
+	return patience{n, id, l.transport(id, address)}
+}
+
+// patience is a Transport.
+type patience struct {
+	node      *Node
+	id        string
+	transport *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p patience) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, giveUp := context.WithCancelCause(r.Context())
+	answered := make(chan struct{})
+	defer close(answered)
+	go func() {
+		look := time.NewTicker(stillFor)
+		defer look.Stop()
+		for {
+			select {
+			case <-look.C:
+				if p.node.standsStill(p.id) {
+					giveUp(errStandsStill)
+				}
+			case <-answered: // what follows ends with the request's own context
+				return
+			}
+		}
+	}()
+	res, err := p.transport.RoundTrip(r.WithContext(ctx))
+	if err != nil && errors.Is(context.Cause(ctx), errStandsStill) {
+		err = errStandsStill
+	}
+	return res, err
+}
+
+// CloseIdleConnections ends the connections that wait for a request. http.Client calls it.
+func (p patience) CloseIdleConnections() { p.transport.CloseIdleConnections() }
+
+// standsStill reports whether the beat of another server stands still, as far as is known.
+func (n *Node) standsStill(id string) bool {
+	n.rows.mu.Lock()
+	defer n.rows.mu.Unlock()
+	since := time.Since(n.rows.read)
+	i := slices.IndexFunc(n.rows.all, func(row store.Node) bool { return row.ID == id })
+	return since < n.goneAfter() && i >= 0 && n.info(n.rows.all[i], n.rows.at+since.Milliseconds()).State == Unreachable
+}
+
+// transport returns that of a server.
+func (l *links) transport(id, address string) *http.Transport {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.to[id]

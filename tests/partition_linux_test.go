@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -308,4 +309,26 @@ func (p *partition) refusesOther(a *liveServer, id string) {
 	p.t.Logf("a profile and the list of runs: after %v", time.Since(began).Round(time.Millisecond))
 	asking.Wait()
 	p.t.Logf("a start then: refused after %v", a.timed("POST", "/profiles/"+id+"/start", silence, "node_unreachable"))
+}
+
+// TestServerStandsStill: the process of a server does nothing any more, and its machine lives. Requests for its profiles are given up.
+func TestServerStandsStill(t *testing.T) {
+	testnet.Long(t)
+	t.Parallel()
+	all := cluster(t, "", 2)
+	id := all[0].profile(nil)
+	owner, others := ownerOf(t, all, id)
+	other := others[0]
+	other.start(id, nil) // a connection is kept
+	pause(t, owner.cmd.Process.Pid)
+	began := time.Now()
+	other.refused("POST", "/profiles/"+id+"/start", nil, 502, "node_failed")
+	t.Logf("on a connection from before: after %v", time.Since(began).Round(time.Second))
+	began = time.Now()
+	other.refused("POST", "/profiles/"+id+"/start", nil, 409, "node_unreachable")
+	t.Logf("on a new one: after %v", time.Since(began).Round(time.Second))
+	if err := syscall.Kill(owner.cmd.Process.Pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	testnet.Eventually(t, "it goes on", func() bool { return other.works("POST", "/profiles/"+id+"/start") })
 }
