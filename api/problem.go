@@ -150,8 +150,12 @@ func (p *Problem) GetHeaders() http.Header { return p.headers }
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 func databaseBusy(err error) *problem.Error {
-	return problem.New(problem.Unavailable, "database_busy",
-		"Another program has locked the database; nothing was changed. Try again in a moment.").After(time.Second).Because(err)
+	if errors.Is(err, store.ErrUnknown) {
+		return problem.New(problem.Unavailable, "database_busy", "The connection to the database was lost while it made the change, so that "+
+			"it is not known whether it did. Look before you ask again.").Because(err)
+	}
+	return problem.New(problem.Unavailable, "database_busy", "The database is locked by another program, or does not answer. Nothing was "+
+		"changed. Try again in a moment.").After(time.Second).Because(err)
 }
 
 func databaseDamaged(err error) *problem.Error {

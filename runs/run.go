@@ -10,6 +10,7 @@ import (
 	"warren/cgroup"
 	"warren/problem"
 	"warren/shim"
+	"warren/store"
 )
 
 // run is one life of a profile's browser, from start to exit.
@@ -238,9 +239,13 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 	m.supervise(r)
 }
 
-// recordFailedStart records a start that failed. If no browser was launched, the profile returns to its former status.
+// recordFailedStart records a start that failed. If no browser was launched, the profile returns to its former status. A run that may have
+// been recorded gets an end.
 func (m *Manager) recordFailedStart(r *run, err error) {
 	p, ok := errors.AsType[*problem.Error](err)
+	if errors.Is(err, store.ErrUnknown) {
+		p, ok = problem.Hidden(err), true
+	}
 	if !ok || p.Kind.OfCaller() || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" || p.Code == "server_stopping" {
 		r.to(ended)
 		m.writeEnd(r.profileID, &pendingEnd{status: r.statusBefore})

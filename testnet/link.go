@@ -99,6 +99,9 @@ func (l *Link) LoseAnswer(text string, skip int) (lost <-chan struct{}) {
 	return done
 }
 
+// LoseNothing ends a LoseAnswer whose text has not come.
+func (l *Link) LoseNothing() { l.set(func() { l.loses = nil }) }
+
 // isToLose reports whether the answer to data is to be lost.
 func (l *Link) isToLose(data []byte) (lost chan struct{}) {
 	l.mu.Lock()
