@@ -151,8 +151,8 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 
 func databaseBusy(err error) *problem.Error {
 	if errors.Is(err, store.ErrUnknown) {
-		return problem.New(problem.Unavailable, "database_busy", "The connection to the database was lost while it made the change, so that "+
-			"it is not known whether it did. Look before you ask again.").Because(err)
+		return problem.New(problem.Unavailable, "database_busy", "The connection to the database was lost while it made the change, so "+
+			"that it is not known whether it did. Look before you ask again.").Because(err)
 	}
 	return problem.New(problem.Unavailable, "database_busy", "The database is locked by another program, or does not answer. Nothing was "+
 		"changed. Try again in a moment.").After(time.Second).Because(err)
