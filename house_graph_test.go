@@ -55,9 +55,9 @@ var notImported = []string{"main", "bench", "tests", "deploy/manifests", "deploy
 var testsImport = map[string][]string{
 	"api":       {"archive", "shim", "shim/shimtest"}, // archives of strangers; a run without a browser
 	"runs":      {"proxy", "shim/shimtest"},
-	"cli":       {"api"},     // the list of its operations
-	"schedules": {"proxy"},   // the checker of its pool
-	"snapshots": {"browser"}, // what is kept is proved by a browser that starts with it
+	"cli":       {"api"},            // the list of its operations
+	"schedules": {"proxy", "nodes"}, // the checker of its pool, and the labels of servers
+	"snapshots": {"browser"},        // what is kept is proved by a browser that starts with it
 }
 
 // testnetUsers are the packages whose tests may import testnet. No other source may.

@@ -43,6 +43,12 @@ func (n *Node) Best(ctx context.Context, profile store.Profile) (ids []string, e
 	return ids, err
 }
 
+// Labelled reports whether this server has the labels that the placement of a profile asks for, as it is in the database.
+func (n *Node) Labelled(placement *string) (bool, error) {
+	want, err := WishOf(store.Profile{Placement: placement})
+	return unlabelled(Info{Labels: n.cfg.Labels}, want) == "", err
+}
+
 // Act does a schedule's action to a profile whose data another server has, which NodeID of the row names. unchanged: nothing was to be
 // done. ended is closed when a run ends that was started, and with ctx; nil: none was. The error is the other server's problem,
 // node_unreachable if nothing was sent, or node_failed if it is unknown what came of it.

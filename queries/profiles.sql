@@ -234,6 +234,6 @@ LIMIT CAST(@limit AS INTEGER);
 -- name: ListProfilesToStart :many
 -- ListProfilesToStart returns the profiles outside the trash that start with a server, in the order of their creation: those whose data it
 -- has, and those whose data no server has yet.
-SELECT id, workspace_id FROM profiles
+SELECT id, workspace_id, node_id, placement FROM profiles
 WHERE start_with_server = 1 AND trashed_at IS NULL AND (node_id IS NULL OR node_id = CAST(@node_id AS TEXT))
 ORDER BY created_at, id LIMIT CAST(@limit AS INTEGER);

@@ -52,6 +52,8 @@ type Nodes interface {
 type Elsewhere interface {
 	// Best returns the ids of the servers that may start a profile without data, the best first: at least one, or an error.
 	Best(ctx context.Context, profile store.Profile) (ids []string, err error)
+	// Labelled reports whether this server has the labels that the placement of a profile without data asks for.
+	Labelled(placement *string) (bool, error)
 	// Act does a schedule's action to a profile whose data another server has. unchanged: nothing was to be done. ended is closed when a
 	// run ends that was started; nil: none was.
 	Act(ctx context.Context, profile store.Profile, of store.Schedule) (unchanged bool, ended <-chan struct{}, err error)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/nodes"
 	"warren/pool"
 	"warren/problem"
 	"warren/runs"
@@ -164,6 +165,36 @@ func TestStartWithTwoServers(t *testing.T) {
 	}
 }
 
+// TestStartWithLabels: a profile that no server has starts with a server that has the labels of its placement, and with no other one. One
+// whose data a server has starts there, whatever its placement says.
+func TestStartWithLabels(t *testing.T) {
+	t.Parallel()
+	both := newRigs(t, 2)
+	want := make([][]string, 2)
+	for i, r := range both {
+		node := nodes.Alone(nodes.Config{Labels: map[string]string{"zone": fmt.Sprint("z", i)}})
+		r.cfg.Elsewhere = node
+		other := new(fmt.Sprintf(`{"labels":{"zone":"z%d"}}`, 1-i))
+		want[1-i] = append(want[1-i], r.newProfile(func(p *store.InsertProfileParams) { p.StartWithServer, p.Placement = true, other }))
+		own := r.newProfile(func(p *store.InsertProfileParams) { p.StartWithServer, p.Placement = true, other })
+		r.write(func(q *store.Queries) error {
+			return store.ErrorOf(q.PlaceProfile(t.Context(), store.PlaceProfileParams{ID: own, NodeID: r.cfg.Node}))
+		})
+		want[i] = append(want[i], own)
+	}
+	for i, r := range both {
+		r.StartWithServer(t.Context())
+		log := r.log.String() // no shim can be started here, so that each start fails
+		for k := range both {
+			for _, id := range want[k] {
+				if strings.Contains(log, id) != (k == i) {
+					t.Errorf("server %d, and profile %s of server %d: %s", i, id, k, log)
+				}
+			}
+		}
+	}
+}
+
 // TestTargetsElsewhere: a schedule acts on a profile whose data another server has by Elsewhere, and fails for it without.
 func TestTargetsElsewhere(t *testing.T) {
 	t.Parallel()
@@ -208,6 +239,9 @@ type other struct {
 // Best implements Elsewhere.
 func (o other) Best(context.Context, store.Profile) ([]string, error) { return []string{"node1"}, nil }
 
+// Labelled implements Elsewhere.
+func (o other) Labelled(*string) (bool, error) { return true, nil }
+
 // Act implements Elsewhere.
 func (o other) Act(_ context.Context, p store.Profile, of store.Schedule) (bool, <-chan struct{}, error) {
 	if p.ID != o.profile || of.ID != o.schedule {
@@ -226,6 +260,9 @@ type refusing struct {
 
 // Best implements Elsewhere.
 func (r *refusing) Best(context.Context, store.Profile) ([]string, error) { return r.best, nil }
+
+// Labelled implements Elsewhere.
+func (r *refusing) Labelled(*string) (bool, error) { return true, nil }
 
 // Act implements Elsewhere.
 func (r *refusing) Act(_ context.Context, p store.Profile, _ store.Schedule) (bool, <-chan struct{}, error) {

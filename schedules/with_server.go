@@ -17,8 +17,8 @@ const maxToldEvents = 50
 
 // StartWithServer starts the profiles that have startWithServer and do not run, in the order of their creation. They wait in
 // the queue of starts, as many at once as --max-starting. No more are started than --max-running leaves room for. Of several servers each
-// starts the profiles whose data it has. One that no server has yet starts where it is placed first, and the others leave it alone.
-// A failure is logged, and an event tells of it. It returns when each start has its answer, or when ctx ends.
+// starts the profiles whose data it has. One that no server has yet starts on the first one whose labels fit its placement, and the others
+// leave it alone. A failure is logged, and an event tells of it. It returns when each start has its answer, or when ctx ends.
 func (s *Scheduler) StartWithServer(ctx context.Context) {
 	rows, err := s.store.Read().ListProfilesToStart(ctx, store.ListProfilesToStartParams{NodeID: s.cfg.Node, Limit: maxTargets})
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Scheduler) StartWithServer(ctx context.Context) {
 	}
 	var wanted []store.ListProfilesToStartRow
 	for _, row := range rows {
-		if status, _ := s.runs.Status(row.ID, ""); status == "" { // else it was adopted
+		if status, _ := s.runs.Status(row.ID, ""); status == "" && s.mayPlace(row) { // with a status it was adopted
 			wanted = append(wanted, row)
 		}
 	}
@@ -53,6 +53,18 @@ func (s *Scheduler) StartWithServer(ctx context.Context) {
 	}
 	close(turns)
 	wg.Wait()
+}
+
+// mayPlace reports whether a profile may start here as far as its placement says. One that has its data here may.
+func (s *Scheduler) mayPlace(row store.ListProfilesToStartRow) bool {
+	if row.NodeID != nil || s.cfg.Elsewhere == nil {
+		return true
+	}
+	has, err := s.cfg.Elsewhere.Labelled(row.Placement)
+	if err != nil {
+		s.log.Error("a profile is not started with the server", "profile", row.ID, "cause", err)
+	}
+	return has && err == nil
 }
 
 // startOne starts a profile with the rights of its workspace.

@@ -1138,7 +1138,7 @@ func (q *Queries) ListProfilesOfProxy(ctx context.Context, arg ListProfilesOfPro
 }
 
 const listProfilesToStart = `-- name: ListProfilesToStart :many
-SELECT id, workspace_id FROM profiles
+SELECT id, workspace_id, node_id, placement FROM profiles
 WHERE start_with_server = 1 AND trashed_at IS NULL AND (node_id IS NULL OR node_id = CAST(?1 AS TEXT))
 ORDER BY created_at, id LIMIT CAST(?2 AS INTEGER)
 `
@@ -1151,6 +1151,8 @@ type ListProfilesToStartParams struct {
 type ListProfilesToStartRow struct {
 	ID          string
 	WorkspaceID string
+	NodeID      *string
+	Placement   *string
 }
 
 // ListProfilesToStart returns the profiles outside the trash that start with a server, in the order of their creation: those whose data it
@@ -1164,7 +1166,12 @@ func (q *Queries) ListProfilesToStart(ctx context.Context, arg ListProfilesToSta
 	items := []ListProfilesToStartRow{}
 	for rows.Next() {
 		var i ListProfilesToStartRow
-		if err := rows.Scan(&i.ID, &i.WorkspaceID); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.NodeID,
+			&i.Placement,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

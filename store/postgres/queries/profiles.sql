@@ -250,6 +250,6 @@ WHERE head_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots WHERE snapshot
 LIMIT $1::bigint;
 
 -- name: ListProfilesToStart :many
-SELECT id, workspace_id FROM profiles
+SELECT id, workspace_id, node_id, placement FROM profiles
 WHERE start_with_server = 1 AND trashed_at IS NULL AND (node_id IS NULL OR node_id = $1::text)
 ORDER BY created_at, id LIMIT $2::bigint;
