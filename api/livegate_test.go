@@ -245,3 +245,14 @@ func TestSocketsByOrigin(t *testing.T) {
 	}
 	t.Logf("%d attempts", n)
 }
+
+// TestPictureOfAProcessThatEnds: a run whose process does not answer has no picture. That is no fault of the server.
+func TestPictureOfAProcessThatEnds(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.profile(t)
+	a, _ = a.adopt(t, id, "default", rand.Text())
+	for _, picture := range []string{"screenshot", "screenshot?size=small", "pdf"} {
+		a.do(t, "GET", "/profiles/"+id+"/"+picture, nil).refused(t, 503, "browser_failed")
+	}
+}

@@ -85,13 +85,15 @@ func (s *API) runningClient(ctx context.Context, id string) (*runs.Process, erro
 	return s.runs.Process(row.ID)
 }
 
-// pictureProblem maps the error of a picture to its problem.
+// pictureProblem maps the error of a picture to its problem. Where the run's process did not answer, it ends or hangs.
 func pictureProblem(err error) error {
 	var missing *runs.PageError
-	if err == nil || !errors.As(err, &missing) {
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
 		return err
-	}
-	if missing.Kind == "too_large" {
+	case !errors.As(err, &missing):
+		return noPicture("refused").Because(err)
+	case missing.Kind == "too_large":
 		return problem.NotValid(problem.Fault{Location: "query.fullPage",
 			Message: "The page is too large for one picture. Take the visible part: leave fullPage out."})
 	}

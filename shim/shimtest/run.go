@@ -69,6 +69,7 @@ func (r *Run) handler() http.Handler {
 			r.capabilities = all[0]
 		}
 	})
+	mux.HandleFunc("POST /picture", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }) // as a process that ends
 	mux.HandleFunc("/", r.serveClient)
 	return mux
 }
