@@ -78,8 +78,9 @@ func mayLeave(e store.Extension) bool {
 }
 
 // extensionsFor returns what a start loads of a profile's extensions: those that are enabled. Those that are not there any more are left
-// out, with a warning: a profile may have been in the trash when one was deleted.
-func (m *Manager) extensionsFor(ctx context.Context, row store.Profile) (load []shim.Extension, warnings []Warning, err error) {
+// out, with a warning: a profile may have been in the trash when one was deleted. A dry start fetches no files, and warns of those that are
+// not here.
+func (m *Manager) extensionsFor(ctx context.Context, row store.Profile, dry bool) (load []shim.Extension, warnings []Warning, err error) {
 	uses, rows, err := ExtensionsOf(ctx, m.store.Read(), row)
 	if err != nil {
 		return nil, nil, err
@@ -91,6 +92,9 @@ func (m *Manager) extensionsFor(ctx context.Context, row store.Profile) (load []
 		case !u.Enabled:
 		case at < 0:
 			missing++
+		case m.cfg.Packages != nil && dry && !m.Packages().Has(rows[at].Sha256):
+			warnings = append(warnings, Warning{"extension_missing", "The files of the extension " + rows[at].Name +
+				" are not on this server. A start fetches them from another one, and is refused if none that answers has them."})
 		case m.cfg.Packages == nil && !m.Packages().Has(rows[at].Sha256): // of several servers, a start has fetched it
 			warnings = append(warnings, Warning{"extension_missing", "The files of the extension " + rows[at].Name +
 				" are not in the data folder. Add its package again."})

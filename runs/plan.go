@@ -57,7 +57,7 @@ func (m *Manager) plan(ctx context.Context, row store.Profile, o Options) (*plan
 	if err := m.planSpec(p, o); err != nil {
 		return nil, err
 	}
-	load, warnings, err := m.extensionsFor(ctx, row)
+	load, warnings, err := m.extensionsFor(ctx, row, o.DryRun)
 	if err != nil {
 		return nil, err
 	}

@@ -241,7 +241,7 @@ func TestManyProfilesOfServers(t *testing.T) {
 	a.do("POST", "/profiles/batch", map[string]any{"action": "start", "filter": map[string]any{"failedIn": job.ID}}, 202, &job)
 }
 
-// TestExtensionOfAnotherServer: a browser loads an extension whose package another server took.
+// TestExtensionOfAnotherServer: a browser loads an extension whose package another server took. A dry run says that it is not here yet.
 func TestExtensionOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	all := cluster(t, "", 2)
@@ -252,11 +252,12 @@ func TestExtensionOfAnotherServer(t *testing.T) {
 	added := other.addExtension(zipped(t, map[string]string{"page.html": "<title>its page</title>",
 		"manifest.json": `{"manifest_version": 3, "name": "helper", "version": "1"}`}))
 	other.do("PATCH", "/profiles/"+id, map[string]any{"extensions": []any{map[string]any{"id": added.ID}}}, 200, nil)
+	if dry := other.start(id, map[string]any{"dryRun": true}); dry.warning("extension_missing") == "" {
+		t.Errorf("a dry run warns of %+v", dry.Warnings)
+	}
 	run := other.start(id, nil)
-	for _, w := range run.Warnings {
-		if strings.Contains(w.Code, "extension") {
-			t.Errorf("%+v", w)
-		}
+	if run.warning("extension_missing") != "" {
+		t.Errorf("the start warns of %+v", run.Warnings)
 	}
 	c := dialCDP(t, run.WsEndpoint, nil)
 	page := "chrome-extension://" + added.ExtensionID + "/page.html"
