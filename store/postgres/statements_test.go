@@ -160,7 +160,7 @@ func TestTextsOfRareRows(t *testing.T) {
 	for due, want := range map[any]string{nil: "a0 b0 c0", "off": "a1 b0 c0", "on": "a1 b0 c1"} {
 		run(t, db, "UPDATE profiles SET snapshot_due = 0")
 		for _, id := range []string{"a", "b", "c"} {
-			run(t, s, query("SetProfileStatus"), "stopped", nil, nil, nil, due, id)
+			run(t, s, query("SetProfileStatus"), "stopped", nil, nil, nil, due, id, "")
 		}
 		if got := one(t, db, "SELECT string_agg(id || snapshot_due, ' ' ORDER BY id) FROM profiles"); got != want {
 			t.Errorf("due %v: %s, want %s", due, got, want)
