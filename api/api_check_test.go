@@ -167,7 +167,7 @@ func problemCodes() map[int][]string {
 			"extension_not_found", "passkey_not_found", "node_not_found",
 			"not_found"},
 		405: {"method_not_allowed"},
-		409: {"profile_running", "profile_busy", "proxy_missing", "proxy_in_use", "idempotency_conflict", "duplicate",
+		409: {"profile_running", "profile_busy", "proxy_missing", "proxy_in_use", "proxy_taken", "idempotency_conflict", "duplicate",
 			"profile_not_running", "browser_too_old", "profile_damaged", "no_page", "capability_limit", "template_limit", "schedule_limit",
 			"webhook_limit", "webhook_disabled",
 			"no_rotate_url", "no_proxy_to_pick",

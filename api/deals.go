@@ -151,8 +151,8 @@ func unusedStill(ctx context.Context, q *store.Queries, before, after store.Prof
 	}
 	proxy, err := q.GetProxyChecked(ctx, *after.ProxyID)
 	if err == nil && proxy.ProfileCount > 0 {
-		err = problem.New(problem.Conflict, "proxy_in_use",
-			"Another profile has got this proxy since it was dealt. Ask again for the profile.")
+		err = problem.New(problem.Conflict, "proxy_taken",
+			"Another profile has got this proxy since it was dealt, and this profile keeps what it had. Ask again for it.")
 	}
 	return err
 }

@@ -190,7 +190,7 @@ func TestUnusedStill(t *testing.T) {
 		return err
 	}
 	for _, id := range []string{here, there} {
-		if err := give(id); !problem.HasCode(err, "proxy_in_use") {
+		if err := give(id); !problem.HasCode(err, "proxy_taken") {
 			t.Errorf("a proxy that is used: %v", err)
 		}
 	}

@@ -153,6 +153,7 @@ const TITLES = {
   profile_busy: 'The profile is busy',
   proxy_missing: 'The profile’s proxy was deleted',
   proxy_in_use: 'Profiles still use this proxy',
+  proxy_taken: 'Another profile has this proxy by now',
   extension_in_use: 'Profiles still have this extension',
   duplicate: 'This proxy already exists',
   etag_mismatch: 'Somebody else changed this meanwhile',

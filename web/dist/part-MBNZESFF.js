@@ -201,34 +201,34 @@ n3/2**20))} MiB`}var TITLES={__proto__:null,unauthorized:"This key is not valid"
 t accept requests from this page’s address",host_not_allowed:"The server does not answer to this address",profile_not_found:"This profile no longer exists",proxy_not_found:"\
 This proxy no longer exists",snapshot_not_found:"This snapshot no longer exists",snapshot_in_use:"This snapshot is all that there is",snapshot_damaged:"This sna\
 pshot is damaged",profile_damaged:"The profile’s data are damaged",profile_empty:"The profile has no data yet",profile_running:"The profile is running",profile_busy:"\
-The profile is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",extension_in_use:"Profiles still have this e\
-xtension",duplicate:"This proxy already exists",etag_mismatch:"Somebody else changed this meanwhile",validation_failed:"Please check the highlighted fields",malformed_json:"\
-The server could not read the request",rate_limited:"Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"The proxy does not \
-work",browser_not_found:"No browser is installed on the server",browser_failed:"The browser did not start",node_unreachable:"The profile’s data are on another s\
-erver",profiles_elsewhere:"Some of these profiles are on other servers",node_failed:"The server with the profile’s data did not answer",no_server:"No server t\
-akes the profile",node_alive:"The server is up",node_not_found:"This server is no longer in the list",node_draining:"The server takes no new starts",node_conflict:"\
-Another server uses this one’s id",capacity_exceeded:"The limit of running browsers is reached",database_busy:"The database is busy",database_damaged:"The dat\
-abase is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This lin\
-k is used up",archive_refused:"This file was not imported",ids_taken:"These ids are taken",broken_off:"The file did not arrive whole",browsers_busy:"Another ins\
-tallation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"The download did not work",build_not_found:"Th\
-ere is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does not run on the server",quota_exceeded:"The wo\
-rkspace may not have more",workspace_not_empty:"The workspace is not empty",webhook_limit:"The workspace has all the webhooks that it may have",webhook_disabled:"\
-The webhook is off",webhook_not_found:"This webhook no longer exists",delivery_not_found:"This message is no longer kept"},WORDS={__proto__:null,extension_in_use:"\
-Nothing was deleted. Take it from these profiles first.",proxy_in_use:"Nothing was deleted. Give these profiles another proxy first, or none.",duplicate:"This w\
-orkspace already has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by itself when Warren is back. Then try again.",login_link_gone:"\
-This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.",unauthorized:"This ke\
-y isn’t valid. It may be mistyped, revoked or expired.",webhook_disabled:"Switch it on first."},QUOTAS={__proto__:null,profiles:["profile","profiles","Move so\
-me to the trash"],running:["running browser","running browsers","Stop some"],diskMb:["MiB of data","MiB of data","Delete profiles for good, or files and snapsho\
-ts of them"],proxies:["proxy","proxies","Delete some"]};function quotaWords({quota,limit,use}){let[one,many,room]=QUOTAS[quota]||[quota,quota,"Remove some"];return`\
-The workspace may have ${count(limit,one,many)}, and has ${number(use)}. ${room}, or ask an administrator for a higher quota.`}var CONTENTS={__proto__:null,profiles:"\
-profile",trashed:["profile in the trash","profiles in the trash"],proxies:["proxy","proxies"],templates:"template",schedules:"schedule",extensions:"extension",keys:[
-"key that names it","keys that name it"]};function contentsWords(contents){return`It still has ${Object.entries(contents).filter(([,n3])=>n3>0).map(([name,n3])=>count(
-n3,...[].concat(CONTENTS[name]||name))).join(", ")}. Delete that first, and revoke the keys. Nothing was changed.`}function problemWords(problem){if(problem.code===
-"profile_damaged")return`The browser cannot open the files below, and would begin them anew. Nothing was changed. ${problem.body.snapshots?.length>0?"What is th\
-ere now is kept when you go back to a snapshot.":"There is no snapshot that opens. Files that are set aside stay on the server’s disk, and the browser begins wi\
-thout them."}`;let{body=problem}=problem;return problem.code==="quota_exceeded"&&body.quota?quotaWords(body):problem.code==="workspace_not_empty"&&body.contents?
-contentsWords(body.contents):WORDS[problem.code]||problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||"Something went wro\
-ng"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+The profile is busy",proxy_missing:"The profile’s proxy was deleted",proxy_in_use:"Profiles still use this proxy",proxy_taken:"Another profile has this proxy \
+by now",extension_in_use:"Profiles still have this extension",duplicate:"This proxy already exists",etag_mismatch:"Somebody else changed this meanwhile",validation_failed:"\
+Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"Too many browsers\
+ are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser is installed on the server",browser_failed:"The browser did not start",
+node_unreachable:"The profile’s data are on another server",profiles_elsewhere:"Some of these profiles are on other servers",node_failed:"The server with the \
+profile’s data did not answer",no_server:"No server takes the profile",node_alive:"The server is up",node_not_found:"This server is no longer in the list",node_draining:"\
+The server takes no new starts",node_conflict:"Another server uses this one’s id",capacity_exceeded:"The limit of running browsers is reached",database_busy:"\
+The database is busy",database_damaged:"The database is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full",server_stopping:"\
+Warren is stopping",login_link_gone:"This link is used up",archive_refused:"This file was not imported",ids_taken:"These ids are taken",broken_off:"The file did\
+ not arrive whole",browsers_busy:"Another installation is under way",installation_not_allowed:"This server installs no browsers from here",mirror_unreachable:"T\
+he download did not work",build_not_found:"There is no such build",download_untrusted:"The download is not what it should be",browser_unusable:"This build does \
+not run on the server",quota_exceeded:"The workspace may not have more",workspace_not_empty:"The workspace is not empty",webhook_limit:"The workspace has all th\
+e webhooks that it may have",webhook_disabled:"The webhook is off",webhook_not_found:"This webhook no longer exists",delivery_not_found:"This message is no long\
+er kept"},WORDS={__proto__:null,extension_in_use:"Nothing was deleted. Take it from these profiles first.",proxy_in_use:"Nothing was deleted. Give these profile\
+s another proxy first, or none.",duplicate:"This workspace already has a proxy with this type, host, port and user name.",server_stopping:"This page goes on by \
+itself when Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine f\
+or another, or log in with a key.",unauthorized:"This key isn’t valid. It may be mistyped, revoked or expired.",webhook_disabled:"Switch it on first."},QUOTAS={
+__proto__:null,profiles:["profile","profiles","Move some to the trash"],running:["running browser","running browsers","Stop some"],diskMb:["MiB of data","MiB of\
+ data","Delete profiles for good, or files and snapshots of them"],proxies:["proxy","proxies","Delete some"]};function quotaWords({quota,limit,use}){let[one,many,
+room]=QUOTAS[quota]||[quota,quota,"Remove some"];return`The workspace may have ${count(limit,one,many)}, and has ${number(use)}. ${room}, or ask an administrato\
+r for a higher quota.`}var CONTENTS={__proto__:null,profiles:"profile",trashed:["profile in the trash","profiles in the trash"],proxies:["proxy","proxies"],templates:"\
+template",schedules:"schedule",extensions:"extension",keys:["key that names it","keys that name it"]};function contentsWords(contents){return`It still has ${Object.
+entries(contents).filter(([,n3])=>n3>0).map(([name,n3])=>count(n3,...[].concat(CONTENTS[name]||name))).join(", ")}. Delete that first, and revoke the keys. Noth\
+ing was changed.`}function problemWords(problem){if(problem.code==="profile_damaged")return`The browser cannot open the files below, and would begin them anew. \
+Nothing was changed. ${problem.body.snapshots?.length>0?"What is there now is kept when you go back to a snapshot.":"There is no snapshot that opens. Files that\
+ are set aside stay on the server’s disk, and the browser begins without them."}`;let{body=problem}=problem;return problem.code==="quota_exceeded"&&body.quota?
+quotaWords(body):problem.code==="workspace_not_empty"&&body.contents?contentsWords(body.contents):WORDS[problem.code]||problem.message}function problemTitle(problem){
+return TITLES[problem.code]||problem.title||"Something went wrong"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>setOpen(event.newState==="open");F2(()=>{open&&list.current.querySelector('[role^="menuitem"]')?.focus()},[open]);let choose=item=>{list.current.
@@ -392,7 +392,7 @@ return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}functi
 function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function isOfThisTab(){return!!stored(()=>sessionStorage)}function saveKey(key,onlyThisTab=!1){
 memory="";try{onlyThisTab?sessionStorage.setItem(NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){
 memory="";let own=stored(()=>sessionStorage);try{(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.
-key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-H3K66SOZ.js"),loaded}function lazy(name){return function(props){let app=useApp(),
+key===NAME||event.key===null)&&changed();return addEventListener("storage",listen),()=>removeEventListener("storage",listen)}var loaded=null;async function more(){return loaded||=await import("./part-Q7U6BYLK.js"),loaded}function lazy(name){return function(props){let app=useApp(),
 [ready,setReady]=d2(!!loaded);return A2(()=>{ready||more().then(()=>setReady(!0),()=>{app.toasts.say({text:"This part of the page could not be read.",more:"Is W\
 arren running? Try again.",tone:"bad"}),props.close?.()})},[]),ready&&html`<${loaded[name]} ...${props} />`}}var AddProxies=lazy("AddProxies"),CheckDialog=lazy(
 "CheckDialog"),CloneDialog=lazy("CloneDialog"),ConnectDialog=lazy("ConnectDialog"),ExportDialog=lazy("ExportDialog"),FirstRun=lazy("FirstRun"),ImportDialog=lazy(
