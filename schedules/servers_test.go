@@ -3,7 +3,6 @@ package schedules
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -329,11 +328,7 @@ func bit(b bool) int64 {
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	database := testnet.Postgres(t)
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := testnet.NewLink(t, u.Host)
+	link := testnet.LinkTo(t, database)
 	r := newRigOn(t, store.Options{Database: link.Through(t, database)}, func(c *runs.Config) { c.Node = "node0" })
 	id := r.add(noon, store.InsertScheduleParams{Action: Stop, Tag: new("t")})
 	for skip := range 2 { // the plan, and the end

@@ -182,11 +182,7 @@ func TestForsakenLocks(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
 	ctx, database, dir := context.Background(), testnet.Postgres(t), t.TempDir()
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := testnet.NewLink(t, u.Host)
+	link := testnet.LinkTo(t, database)
 	lost := openIn(t, dir, Options{Database: link.Through(t, database)})
 	other := openIn(t, t.TempDir(), Options{Database: database, SecretKeyFile: filepath.Join(dir, secretKeyName)})
 	set := func(q *Queries) error { return q.SetSetting(ctx, SetSettingParams{Name: "row", Value: "v"}) }

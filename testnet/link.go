@@ -56,6 +56,16 @@ func NewLink(t testing.TB, target string) *Link {
 	return l
 }
 
+// LinkTo makes a way to the server of a URL, such as a database's.
+func LinkTo(t testing.TB, address string) *Link {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewLink(t, u.Host)
+}
+
 // Address returns the "host:port" at which the way begins.
 func (l *Link) Address() string { return l.address }
 

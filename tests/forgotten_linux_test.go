@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,11 +15,7 @@ func TestForgottenServer(t *testing.T) {
 	t.Parallel()
 	database := testnet.Postgres(t)
 	a := cluster(t, database, 1)[0]
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := testnet.NewLink(t, u.Host)
+	link := testnet.LinkTo(t, database)
 	g := newTestbed(t)
 	g.world, g.proxy = a.world, a.proxy
 	b := g.serve("--store", link.Through(t, database), "--node", "b", "--label", "at=b", "--secret-key-file",

@@ -16,11 +16,7 @@ func TestLostAnswersOfCommits(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
 	database := testnet.Postgres(t)
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := testnet.NewLink(t, u.Host)
+	link := testnet.LinkTo(t, database)
 	s := newTestbed(t).serve("--store", link.Through(t, database))
 	const commit = "commit\x00"
 	counted := func(name string) int {
